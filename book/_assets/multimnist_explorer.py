@@ -38,8 +38,9 @@ OTHERS = {
 }
 ABOUT = (
     "MultiMNIST; PaMaL with W = 4, λ = 0 and seed 0, measured on 10,000 validation images: the "
-    "standard error of an accuracy is 0.002. LS is one network for both tasks: after ten epochs, as "
-    "PaMaL has, and after forty, with equal compute. Dotted lines are networks for one task alone."
+    "standard error of an accuracy is 0.002. LS is one network for both tasks: after ten epochs, "
+    "as PaMaL has, and after forty, with equal compute. Dotted lines are networks for one task "
+    "alone."
 )
 
 

@@ -1,143 +1,128 @@
 """What the page of one run says of its own records: first what was found, last how it is made."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, paper, tables
-from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.measures import points_apart
-from pamal_companion.study.registered import OF_ACCURACIES
-from pamal_companion.study.statistics import number
+from pamal_companion.study import beside_ls, frame, paper, tables
+from pamal_companion.study.beside_ls import in_words
+from pamal_companion.study.frame import Runs
+from pamal_companion.study.fronts import span
+from pamal_companion.study.statistics import Estimate
+from pamal_companion.study.told import listed
 from pamal_core.front import Front
+
+OF_SHARES = ("accuracy", "mIoU", "pixel accuracy")
+"""Metrics that are shares, which a reader counts in points."""
+COMPETE = -0.3
+"""The rank correlation below which a page says that its tasks compete; the bound is ours."""
 
 
 def opening(record: Record, runs: Runs) -> str:
-    """Return what the run of `record` ends with, in the mean over `runs`, which are those of its
-    setting, and how it stands beside LS and beside the paper, in Markdown."""
-    full, data = frame.is_full(record), paper.DATA[record.experiment]
-    fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
-    count, method = len(fronts[0].alphas), paper.PRINTED[record.method]
+    """Return what the run of `record` leaves a reader with, in the mean over `runs`, which are
+    those of its setting; how it is beside LS, and beside the paper. In Markdown."""
+    setting, full = frame.of(record), frame.is_full(record)
+    data, count = paper.DATA[record.experiment], len(record.front("validation").alphas)
+    what = setting.label() if full else paper.PRINTED[record.method]
+    where = data if full else f"the built-in sample of {data}"
     if count == 1:
-        told = [f"One run of {method} on {data} ends with one network, so there is no choice."]
+        told = [f"One run of {what} on {where} leaves you one network."]
     else:
-        told = [f"**One run of {method} on {data} leaves you {count} networks to choose from.**"]
-        told.append(trade(fronts))
-    if not full:
+        fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
+        told = [
+            f"One run of {what} on {where} leaves you **{in_words(count)} networks to choose "
+            f"from**. {trade(fronts)}"
+        ]
+    if full:
+        told += [*beside_ls.paragraphs(record, {**frame.read(), **runs}), beside_the_paper(runs)]
+    else:
         told.append(
-            f"This run is on the built-in sample of {data}, so it shows how the method behaves and "
-            "says nothing of the paper's numbers."
+            "The sample is small. You can see in it how a method behaves, but nothing about the "
+            "numbers of the paper follows from it."
         )
-        return " ".join(told)
-    setting = frame.of(record)
-    if not setting.options and setting.method != "ls":
-        told.append(beside_ls(setting, runs))
-    told.append(beside_the_paper(runs))
-    return " ".join(filter(None, told))
+    return "\n\n".join(told)
 
 
 def trade(fronts: Sequence[Front]) -> str:
-    """Return how many networks are not dominated and how far apart these are, and whether a gain on
-    one task costs another, by the rank correlation of what they achieve: means over `fronts`, one
-    for each seed."""
+    """Return how many networks no other one dominates, how far apart these are, and whether a gain
+    on one task costs another: means over `fronts`, one for each seed."""
+    every = in_words(len(fronts[0].alphas))
     kept = np.mean([front.non_dominated().sum() for front in fronts])
-    competition = np.mean([front.task_correlation() for front in fronts])
-    over = f"On average over {len(fronts)} seeds" if len(fronts) > 1 else "On validation"
-    tasks = "both tasks" if len(fronts[0].objectives) == 2 else "every task"
-    price = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
-    few = f"{kept:.1f}".removesuffix(".0")
-    worth = f"{over} {few} of them are worth choosing, because no other one beats them at {tasks}"
+    of_which = f"Of the {every},"
+    if len(fronts) > 1:
+        of_which = f"On average over {in_words(len(fronts))} seeds,"
     if kept == 1:
-        return f"{worth}. So there is nothing to trade."
-    reach = f"{worth}. From one end of these to the other, {furthest(fronts)}."
-    if competition < -0.3:
-        return (
-            f"{reach} What you gain on one task you pay for on another: along the front the rank "
-            f"correlation of what two tasks achieve is {price}, and \N{MINUS SIGN}1 would be a "
-            "price for every gain."
-        )
+        return f"{of_which} only one is worth choosing, because no other one is better at any task."
+    few = " or ".join(map(in_words, dict.fromkeys([floor(kept), ceil(kept)])))
     return (
-        f"{reach} But there is little to trade: the rank correlation of what two tasks achieve is "
-        f"{price}, where \N{MINUS SIGN}1 would be a price for every gain."
+        f"{of_which} {few} are worth choosing: no other one is as good at every task and better at "
+        "one. "
+        f"From one end of them to the other, {_change(fronts)}. {_competition(fronts)}"
     )
 
 
-def furthest(fronts: Sequence[Front]) -> str:
-    """Return the objective that changes most between networks that are not dominated, and by how
-    much: the spread of the front, in the mean over `fronts`."""
-    spreads = np.mean([np.ptp(one.values[one.non_dominated()], axis=0) for one in fronts], axis=0)
-    most = int(spreads.argmax())
-    name, _, task = fronts[0].objectives[most].name.partition("/")[::-1]
-    if name in SHARES:
-        return f"the {name} on {task} changes by {100 * spreads[most]:.1f} points"
-    return f"the {name} on {task} changes by {number(spreads[most])}"
+def _change(fronts: Sequence[Front]) -> str:
+    """Return how much the tasks change between the networks that no other one dominates: the spread
+    of the front if all are accuracies, else each task in its unit."""
+    objectives = fronts[0].objectives
+    if all(objective.name.endswith("/accuracy") for objective in objectives):
+        points = 100 * np.mean([span(front) for front in fronts])
+        return f"accuracy on a task changes by up to {points:.1f} points"
+    extents = [np.ptp(front.values[front.non_dominated()], axis=0) for front in fronts]
+    each = zip(objectives, np.mean(extents, axis=0), strict=True)
+    return listed(
+        [
+            f"{objective.words} changes by {100 * extent:.1f} points"
+            if objective.name.endswith(OF_SHARES)
+            else f"{objective.words} changes by {extent:.3f}"
+            for objective, extent in each
+        ]
+    )
 
 
-SHARES = ("accuracy", "mIoU", "pixel accuracy", "average precision")
-"""Metrics between 0 and 1, of which a hundredth is a point."""
-
-
-def beside_ls(setting: Setting, runs: Runs) -> str:
-    """Return how the front of `setting`, and its best network, stand beside one network of LS after
-    as many epochs; nothing where LS has not been run."""
-    both, ls = {**frame.read(), **runs}, Setting(setting.experiment, "ls")
-    theirs, front, best = (
-        frame.measured(both, of, measure, "validation").mean()
-        for of, measure in (
-            (ls, "hypervolume"),
-            (setting, "hypervolume"),
-            (setting, "chosen hypervolume"),
+def _competition(fronts: Sequence[Front]) -> str:
+    """Return whether the tasks compete, by the rank correlation of what the networks achieve."""
+    mean = np.mean([front.task_correlation() for front in fronts])
+    number = f"{mean:.2f}".replace("-", "\N{MINUS SIGN}")
+    if mean < COMPETE:
+        return (
+            "Along the front a network that gains on one task tends to lose on another (rank "
+            f"correlation {number})."
         )
-    )
-    if np.isnan([theirs, front]).any():
-        return ""
-    method = paper.PRINTED[setting.method]
-    text = (
-        f"After as many epochs the mean hypervolume is {theirs:.4f} for the one network of LS and "
-        f"{front:.4f} for {method}{in_points(setting, front, theirs)}."
-    )
-    if not np.isnan(best) and setting.method not in paper.ONE_NETWORK:
-        side = "above" if best > theirs else "below"
-        text += f" The best single network of the front has {best:.4f}, which is {side} LS."
-    draws = setting.values.get("W", 1)
-    if setting.method == "pamal" and draws > 1:
-        text += (
-            f" But PaMaL had {draws:g} times the compute of LS, because each of its {draws:g} "
-            "draws is a pass. [At equal compute](beyond.html) has both after as many "
-            "passes."
-        )
-    return text
-
-
-def in_points(setting: Setting, ours: float, theirs: float) -> str:
-    """Return two hypervolumes of accuracies as points of accuracy on each task; nothing where a
-    task has no accuracy."""
-    if setting.experiment not in OF_ACCURACIES:
-        return ""
-    away = points_apart(ours, theirs, len(paper.TASKS[setting.experiment]))
-    if abs(away) < 0.05:
-        return ", the same to a tenth of a point of accuracy"
-    side = "above" if away > 0 else "below"
-    return f", that is {abs(away):.1f} points of accuracy on each task {side} LS"
+    return f"Along the front the tasks hardly compete (rank correlation {number})."
 
 
 def beside_the_paper(runs: Runs) -> str:
-    """Return the last hypervolume, or else the first number, that the paper has for `runs`, and
-    whether ours differs."""
+    """Return the last hypervolume, or else the first number, that the paper has for `runs`, beside
+    ours, and whether the two differ."""
     found = tables.compare(runs)
     if not len(found):
         return "The paper has no number for this setting."
     volumes = found[found.index.get_level_values(-1) == "hypervolume ↑"]
     row = volumes.iloc[-1] if len(volumes) else found.iloc[0]
-    measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
-    best = "" if len(volumes) else "best "
-    ours, theirs = (f"{value:#.4g} {percent}".strip() for value in (row.ours, row.paper))
+    measure, _, unit = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
+    ours, theirs = (f"{value:#.4g} {unit}".strip() for value in (row.ours, row.paper))
+    numbers = f"The mean {measure} is {theirs} in the paper and {ours} here."
+    if not len(volumes):
+        task = measure.split()[-1]
+        numbers = f"The best network at {task} reaches {theirs} in the paper and {ours} here."
+    numbers = f"**Beside the paper.** {numbers}"
+    tolerance = f"{row.tolerance:.2g}{' points' if unit == '%' else ''}"
     if row["verdict"] == "differs":
-        return f"The paper has a mean {best}{measure} of {theirs}. Ours is {ours}, which differs."
-    return f"The paper has a mean {best}{measure} of {theirs}, and ours is {ours}."
+        return (
+            f"{numbers} We call the two different, because the 95% interval of the difference lies "
+            f"wholly beyond our tolerance of {tolerance}."
+        )
+    if np.isnan(Estimate(*row[tables.AWAY]).interval()[0]):
+        return numbers
+    return (
+        f"{numbers} We do not call the two different, because the 95% interval of the difference "
+        f"does not lie wholly beyond our tolerance of {tolerance}."
+    )
 
 
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:

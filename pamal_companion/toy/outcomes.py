@@ -206,8 +206,8 @@ def answer(record: Record) -> str:
     pairs = {len(one["runs"]) for one in found.values()}
     counts = {name: f"**{one['covering']} of {len(one['runs'])}**" for name, one in found.items()}
     told = [
-        f"We train PaMaL from {max(pairs)} pairs of starts, and ask from how many pairs the segment "
-        "between the two members comes to cover the whole front.",
+        f"We train PaMaL from {max(pairs)} pairs of starts, and ask from how many pairs the "
+        "segment between the two members comes to cover the whole front.",
         *(COVERED[name].format(count) for name, count in counts.items()),
     ]
     plain = found.get("PaMaL, c = 0.1")

@@ -8,14 +8,26 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from notebook_text import passage
 from scipy.stats import spearmanr
 
 from pamal_companion.experiments.census import CensusOptions
 from pamal_companion.plots.table import table
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import claims, comparisons, frame, pages
-from pamal_companion.study.frame import Setting
+from pamal_companion.study import (
+    beside_ls,
+    claims,
+    comparisons,
+    equal_compute,
+    faces,
+    frame,
+    pages,
+    registered,
+    statistics,
+)
+from pamal_companion.study.frame import Setting, select
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
 
@@ -69,28 +81,151 @@ def test_the_command_on_a_page_makes_that_page(name):
     assert usual | options == usual | made and not options.items() & usual.items()
 
 
-@pytest.mark.parametrize("name", ["multimnist", "census"])
-def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
-    first = next(text for text in said(page(name)) if text.startswith("**One run"))
-    by_seed = points(f"{name}/pamal")
-    ours, ls = np.mean([*by_seed.values()]), np.mean([*points(f"{name}/ls").values()])
-    assert f"and ours is {ours:.4f}." in first
-    assert f"{ls:.4f} for the one network of LS and {ours:.4f} for PaMaL, that is" in first
-    away = 100 * (ours**0.5 - ls**0.5)
-    assert f"{away:.1f} points of accuracy on each task above LS." in first
+def right(name):
+    """How often the network you would choose is right on test, in per cent, mean over tasks."""
+    for one in records(name):
+        at, names = {}, one["objectives"]
+        for split in ("validation", "test"):
+            points = [p["metrics"] for p in one["points"] if p["split"] == split]
+            at[split] = np.array([[metrics[name] for name in names] for metrics in points])
+        yield 100 * at["test"][at["validation"].prod(axis=1).argmax()].mean()
+
+
+@pytest.mark.parametrize("name", ["multimnist", "census", "multimnist3"])
+def test_a_page_of_full_data_opens_with_the_means_of_its_records(name):
+    first = next(text for text in said(page(name)) if text.startswith("One run"))
+    ours, ls = points(f"{name}/pamal"), points(f"{name}/ls")
+    mean = np.mean([*ours.values()])
     single = np.mean([*best_networks(f"{name}/pamal")])
-    assert single > ls and f"of the front has {single:.4f}, which is above LS." in first
-    draws = {record["options"]["W"] for record in records(f"{name}/pamal")}
-    assert f"PaMaL had {draws.pop()} times the compute of LS" in first
-    expected = f"{by_seed[0]:.4f} with seed 0; {ours:.4f} ± "
+    volumes = f"{mean:.4f} for PaMaL's front, {single:.4f} for its best network and "
+    assert volumes + f"{np.mean([*ls.values()]):.4f} for LS." in first
+    shares = (np.mean([*right(f"{name}/{method}")]) for method in ("pamal", "ls"))
+    told = (
+        "the network you would choose is right in {:.1f} % of its answers on test, and LS in {:.1f}"
+    )
+    assert told.format(*shares) in first
+    if name != "multimnist3":
+        assert f" in the paper and {mean:.4f} here." in first
+    expected = f"{ours[0]:.4f} with seed 0; {mean:.4f} ± "
     assert any(expected in text for text in said(page(name)))
+
+
+WORDS = {
+    "multimnist": ("PaMaL is ahead by", "LS is ahead by", "Even PaMaL's whole front is behind"),
+    "census": (
+        "It is open which network is better: PaMaL's is 0.1 points above LS",
+        "make LS worse",
+        "If you tune both methods, LS gives the better network",
+    ),
+    "multimnist3": (
+        "It is open which network is better: PaMaL's is 0.3 points below LS",
+        "This is equal compute",
+        "train LS, because it is simpler",
+    ),
+}
+"""What each page says of LS at equal epochs, at equal compute, and else."""
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_page_says_at_once_what_happens_at_equal_compute(name, runs):
+    ours, ls = Setting(name, "pamal"), Setting(name, "ls")
+    record = runs[ours][0].record
+    text = "\n\n".join(beside_ls.paragraphs(record, runs))
+    first = next(text for text in said(page(name)) if text.startswith("One run"))
+    assert text.replace("\N{MINUS SIGN}", "-") in first
+    assert all(words in text for words in WORDS[name])
+    assert "If you need one network only, train LS" in text and "beyond.html" in text
+    assert "If you need one network only, train LS" in passage(name, "title")
+    longer = ls.having(epochs=int(ours.passes))
+
+    def is_ahead(one, other, measure, split):
+        return statistics.word(beside_ls.away(runs, one, other, measure, split)) == "ahead"
+
+    chosen = "chosen hypervolume", "test"
+    assert ("PaMaL is ahead by" in text) == is_ahead(ours, ls, *chosen)
+    assert ("LS is ahead by" in text) == (is_ahead(longer, ours, *chosen) and longer != ls)
+    assert ("make LS worse" in text) == is_ahead(ls, longer, "hypervolume", "validation")
+
+
+def test_what_a_page_says_of_ls_follows_the_numbers(runs):
+    """The same sentences around records whose accuracies are moved."""
+    ours, ls = Setting("multimnist", "pamal"), Setting("multimnist", "ls")
+    found = {}
+    for shift in (-0.05, 0.0, 0.05):
+        moved = {seed: shifted(run.record, shift) for seed, run in runs[ours].items()}
+        text = "\n\n".join(beside_ls.paragraphs(moved[0], {**runs, ours: moved}))
+        found[shift] = text
+    assert "PaMaL is ahead by" not in found[-0.05] and "LS is ahead by" in found[-0.05]
+    assert "**Why does LS win" in found[0.0]
+    assert "LS is ahead by" not in found[0.05] and "So PaMaL's network is the better" in found[0.05]
+    assert "PaMaL's whole front is ahead of that network" in found[0.05]
+    same = {seed: run.record for seed, run in runs[ls].items()}
+    level = beside_ls.at_equal_epochs(ours, ls, {**runs, ours: same})
+    assert "The two networks are level: they differ by less than 0.1 points" in level
+
+
+def test_longer_training_is_worse_on_census_because_the_losses_show_overfitting(runs):
+    ls = Setting("census", "ls")
+    longer, ends = ls.having(epochs=20), []
+    for name in ("census/ls", "beyond/census/ls-20-epochs"):
+        every = [one for one in records(name) if one["history"]]
+        last = [np.mean(one["history"][-1]["losses"]) for one in every]
+        after = [
+            np.mean([v for n, v in point["metrics"].items() if n.endswith("/loss")])
+            for one in every
+            for point in one["points"]
+            if point["split"] == "validation"
+        ]
+        ends.append((np.mean(last), np.mean(after)))
+    (short, before), (long, after) = ends
+    assert short > long and before < after
+    said = f"falls from {short:.3f} to {long:.3f}, and on validation it rises from {before:.3f} to "
+    record = runs[Setting("census", "pamal")][0].record
+    told = "\n\n".join(beside_ls.paragraphs(record, runs))
+    assert f"The reason is overfitting: the loss on training {said}{after:.3f}." in told
+    swapped = beside_ls.overfitting(longer, ls, runs)
+    assert swapped == ""
+
+
+def test_a_page_gives_no_reason_that_its_runs_do_not_show(runs):
+    """Why LS gains on MultiMNIST, and that a part of PaMaL's lead is its rate."""
+    ls, ours = Setting("multimnist", "ls"), Setting("multimnist", "pamal")
+    doubled, one = ls.having(lr=ours.rate), ours.having(W=1, epochs=40)
+    assert "Why does LS win" in beside_ls.of_steps(runs)
+    assert "part of the lead at equal epochs is the learning rate" in beside_ls.of_the_rate(runs)
+    assert beside_ls.of_steps({**runs, one: runs[ours]}) == ""
+    assert beside_ls.of_the_rate({**runs, doubled: runs[ls]}) == ""
+    assert "because α scales" not in passage("multimnist", "train-it")
+
+
+def test_what_a_page_says_of_a_tuned_ls_is_registered(monkeypatch, runs):
+    told = beside_ls.of_tuning(runs)
+    low, high = equal_compute.leads_of_tuned_ls(registered.read("census-at-equal-cost"))
+    assert f"(hypervolume {low:.4f} to {high:.4f}, on test)" in told and high < statistics.WITHIN
+    monkeypatch.setattr(equal_compute, "WITHIN", 1e-6)
+    with pytest.raises(ValueError, match="written for differences below 1e-06"):
+        beside_ls.of_tuning(runs)
+
+
+def shifted(record, shift):
+    """The record with all accuracies moved."""
+    points = []
+    for point in record.points:
+        metrics = {n: v + shift * n.endswith("/accuracy") for n, v in point["metrics"].items()}
+        points.append({**point, "metrics": metrics})
+    summary = dict(record.summary)
+    for split in ("validation", "test"):
+        moved = (summary[split]["hypervolume"] ** 0.5 + shift) ** 2
+        summary[split] = {**summary[split], "hypervolume": moved}
+    return Record(**{**record.model_dump(), "points": points, "summary": summary})
 
 
 @pytest.mark.parametrize("name", ["utkface", "cityscapes"])
 def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     found = page(name)
-    first = next(text for text in said(found) if text.startswith("**One run"))
-    assert "on the built-in sample of" in first and "says nothing of the paper" in first
+    first = next(text for text in said(found) if text.startswith("One run"))
+    assert "on the built-in sample of" in first
+    assert "nothing about the numbers of the paper follows from it" in first
     shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
     assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
     outputs = [output for cell in shown for output in cell.get("outputs", [])]
@@ -115,10 +250,82 @@ def test_the_page_of_faces_opens_with_the_records_of_real_ones(runs):
     short = asked["claim"].str.removeprefix("UTKFace, reduced protocol: ")
     assert claims.shown(asked.assign(claim=short), anchored=False) in shown
     first = said(page("utkface"))[0]
-    assert first.startswith(f"{sum(len(runs[setting]) for setting in made)} runs on real faces")
-    for word, of in short.groupby(asked["verdict"]):
-        assert f"{word} {len(of)}" in first
-        assert word == "open" or f"**{word}**: {'; '.join(of)}." in first
+    number = sum(len(runs[setting]) for setting in made)
+    assert f"**Nine statements** are tested on all {number} runs at equal epochs." in first
+    assert len(short) == 9 and first == faces.answer(runs, names, asked.assign(claim=short))
+    for verdict, of in short.groupby(asked["verdict"]):
+        assert f"{beside_ls.in_words(len(of))} {faces.SAID[verdict][len(of) > 1]}" in first
+        assert verdict == "open" or f"**{verdict}**: {'; '.join(of)}." in first
+
+
+def test_the_page_of_faces_says_what_is_open_at_equal_compute(runs):
+    first = said(page("utkface"))[0]
+    reduced = [s for s in comparisons.labels("utkface", "reduced/") if s in runs]
+    (ls,) = (s for s in reduced if s.method == "ls")
+    found = {}
+    for s in (s for s in reduced if s.method == "pamal"):
+        for middle in (False, True):
+            found[s.values["W"], s.values["balancing"], middle] = faces.words(runs, s, ls, middle)
+    assert "At equal epochs PaMaL is ahead of LS" in first
+    assert found[3, "gradient", False] == ["ahead"] * 3
+    assert "but on gender and ethnicity the comparison is open" in first
+    assert "of its best network is still lower" in first
+    assert found[1, "gradient", False] == ["ahead", "open", "open"]
+    assert "without balancing the loss on age is open, too" in first
+    assert found[1, "none", False][0] == "open"
+    assert "is open against LS on all three tasks" in first
+    assert found[1, "gradient", True] == ["open"] * 3
+    (three,) = (s for s in reduced if s.values["W"] == 3)
+    assert three.values["p"] == 2 and "(p = 2)" in passage("utkface", "faces-text")
+    assert faces.beside_ls(runs, [s for s in reduced if s != ls]) == ""
+    assert faces.beside_ls({**runs, ls: runs[three]}, reduced) == ""
+    longer = ls.having(epochs=30)
+    assert longer not in runs and "LS of 30 epochs is not run" in first
+    assert faces.beside_ls({**runs, longer: runs[ls]}, reduced) == ""
+
+
+def test_the_page_of_faces_says_who_is_better_with_the_one_seed_of_the_paper(runs):
+    (ls,), (ours,) = records("utkface/ls"), records("utkface/pamal-W=1")
+    (alone,) = (p["metrics"] for p in ls["points"] if p["split"] == "test")
+    front = [p["metrics"] for p in ours["points"] if p["split"] == "test"]
+    assert ours["options"]["W"] == 1 and ours["options"]["epochs"] == ls["options"]["epochs"]
+    losses = alone["age/loss"], min(metrics["age/loss"] for metrics in front)
+    assert losses[0] < losses[1]
+    told = next(text for text in said(page("utkface")) if "**With this one seed LS" in text)
+    assert f"for the one network of LS, and {losses[1]:.3f} for the best of PaMaL's " in told
+    assert f"The loss on age is {losses[0]:.3f} for" in told
+    assert f"for the best of PaMaL's {len(front)}, picked on test." in told
+    for task, words in (
+        (
+            "gender",
+            f"LS is right in {{:.1f}} % on gender and PaMaL's best of {len(front)} in {{:.1f}} %",
+        ),
+        ("ethnicity", "on ethnicity in {:.1f} % and {:.1f} %"),
+    ):
+        name = f"{task}/accuracy"
+        right = alone[name], max(metrics[name] for metrics in front)
+        assert right[0] > right[1] and words.format(*(100 * share for share in right)) in told
+    settings = select("utkface/ls"), select("utkface/pamal W=1; p=1")
+    swapped = dict(zip(settings, [runs[one] for one in settings[::-1]], strict=True))
+    assert faces.one_seed({**runs, **swapped}) == "" == faces.one_seed({})
+
+
+def test_what_a_huber_loss_on_age_is_in_standard_deviations():
+    assert "a loss of 0.1 is an error of 0.45 standard deviations" in passage(
+        "utkface", "methods-text"
+    )
+    off, true = torch.tensor([0.45]), torch.zeros(1)
+    assert torch.nn.functional.huber_loss(off, true).item() == pytest.approx(0.1, abs=0.002)
+
+
+def test_the_paper_is_said_to_differ_only_where_the_word_stands():
+    words = ["", "differs", ""]
+    assert "none of these three numbers" in faces.at_the_protocol(
+        {}, pd.DataFrame({"verdict": [""] * 3})
+    )
+    assert "call one of these three numbers" in faces.at_the_protocol(
+        {}, pd.DataFrame({"verdict": words})
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -152,36 +359,28 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
         return Front(np.c_[up, 4 - up] / 4, table, objectives)
 
     strict, none, some = front(-up), front(up), front(noise)
-    found = pages.trade([strict])
-    assert found.startswith("On validation 5 of them are worth choosing")
-    assert "What you gain on one task you pay for on another" in found
-    assert "achieve is \N{MINUS SIGN}1.00" in found
-    assert "the accuracy on a changes by 400.0 points." in found
-    found = pages.trade([none])
-    assert found.startswith("On validation 1 of them") and "nothing to trade" in found
+    costs, little = "that gains on one task tends to lose on another", "the tasks hardly compete"
+    assert pages.trade([strict]) == (
+        "Of the five, five are worth choosing: no other one is as good at every task and better at "
+        "one. From one end of them to the other, accuracy on a task changes by up to 400.0 points. "
+        f"Along the front a network {costs} (rank correlation \N{MINUS SIGN}1.00)."
+    )
+    assert pages.trade([none]) == (
+        "Of the five, only one is worth choosing, because no other one is better at any task."
+    )
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    assert found.startswith("On average over 3 seeds 2.7 of them are worth choosing")  # 5, 1, 2
-    assert "there is little to trade" in found and f"achieve is {correlation:.2f}" in found
+    start = "On average over three seeds, two or three are worth choosing"
+    assert found.startswith(start)  # 5, 1 and 2
+    assert f"{little} (rank correlation {correlation:.2f})" in found
 
 
-def test_what_changes_most_is_told_in_points_or_in_its_own_unit():
+def test_a_spread_is_told_in_the_unit_of_each_task():
+    losses = pd.DataFrame({"age/loss": [0.25, 0.5], "gender/accuracy": [0.8, 0.9]})
     objectives = Objective("age/loss", False), Objective("gender/accuracy", True)
-
-    def front(losses, accuracies):
-        table = pd.DataFrame({"age/loss": losses, "gender/accuracy": accuracies})
-        return Front(np.eye(2), table, objectives)
-
-    assert pages.furthest([front([0.1, 0.7], [0.8, 0.9])]) == "the loss on age changes by 0.6000"
-    two = [front([0.1, 0.15], [0.8, 0.9]), front([0.1, 0.15], [0.7, 0.9])]
-    assert pages.furthest(two) == "the accuracy on gender changes by 15.0 points"
-
-
-def test_two_hypervolumes_that_are_the_same_in_points_are_said_to_be():
-    three = Setting("multimnist3", "pamal")
-    assert pages.in_points(three, 0.8885, 0.8893) == ", the same to a tenth of a point of accuracy"
-    assert "1.0 points of accuracy on each task below LS" in pages.in_points(three, 0.9**3, 0.91**3)
-    assert pages.in_points(Setting("utkface", "pamal"), 0.5, 0.4) == ""
+    found = pages.trade([Front(np.eye(2), losses, objectives)])
+    told = "loss on age changes by 0.250 and accuracy on gender changes by 10.0 points."
+    assert f"From one end of them to the other, {told}" in found
 
 
 def test_one_network_has_no_trade_and_a_sample_no_paper():
@@ -190,7 +389,8 @@ def test_one_network_has_no_trade_and_a_sample_no_paper():
     record = made_up(points=points)
     assert len(record.front("validation").alphas) == 1
     text = pages.opening(record, frame.runs([record]))
-    assert "ends with one network" in text and "trade" not in text and "paper has" not in text
+    assert "leaves you one network." in text and "worth choosing" not in text
+    assert "in the paper" not in text
 
 
 def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():

@@ -243,6 +243,14 @@ SAYS = {
             "MultiMNIST, 40 passes: PaMaL with W = 1 against PaMaL with W = 4",
         ),
     ],
+    "multimnist fails": [
+        ("LS is ahead of this front", "MultiMNIST, equal passes: one network of LS"),
+        ("front is ahead again", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
+    ],
+    "multimnist3 fails": [
+        ("open at this learning rate", "MultiMNIST3, rate 0.001: PaMaL's front against LS"),
+        ("open at three times that rate", "MultiMNIST3, rate 0.003: PaMaL's front against LS"),
+    ],
     "cityscapes methods-text": [
         ("is ahead of LS and UW", "streets: PaMaL's front against LS"),
         ("is ahead of LS and UW", "streets: PaMaL's front against UW"),
@@ -608,6 +616,45 @@ def test_what_the_page_of_multimnist3_says_of_its_members(runs):
             first = values[(steps[:, member] == 9)]
             assert len(first) == 2 and (first > values[steps[:, member] == 10]).all()
     assert "but never in the corner itself" in passage("multimnist3", "triangles-text")
+
+
+def test_what_the_page_of_streets_says_of_the_error_of_depth(runs):
+    named = comparisons.labels("cityscapes", "sample/")
+    chosen = {"error": "chosen depth/absolute error"}
+    words = comparisons.ahead(named, runs, chosen).groupby(level=2)["verdict"].unique()
+    text = passage("cityscapes", "methods-text")
+    assert "PaMaL is ahead of LS and UW again, and open against MGDA" in text
+    assert {other: [*found] for other, found in words.items()} == {
+        "LS": ["ahead"],
+        "UW": ["ahead"],
+        "MGDA": ["open"],
+    }
+    assert {len(runs[setting]) for setting in named} == {5} and "with five seeds" in text
+
+
+def test_the_table_of_multimnist3_has_the_means_of_its_runs(runs):
+    text = passage("multimnist3", "paper-reading")
+    rows = {
+        "PaMaL, rate of the authors' code": "multimnist3/pamal",
+        "PaMaL, three times that rate": "multimnist3/pamal lr_scaling=members",
+        "the same, images smoothed": "multimnist3/pamal lr_scaling=members; antialias=True",
+        "LS, rate of the authors' code": "multimnist3/ls",
+        "LS, three times that rate": "multimnist3/ls lr=0.003",
+    }
+    means = {}
+    for name, setting in rows.items():
+        measures = [f"{task}/accuracy" for task in paper.TASKS["multimnist3"]]
+        found = [frame.measured(runs, select(setting), m, "test") for m in measures]
+        means[name] = [round(100 * one.mean(), 2) for one in found]
+        assert f"| {name} | {' | '.join(f'{mean:.2f}' for mean in means[name])} |" in text
+    theirs = np.array([96.85, 95.72, 96.27])
+    plain, scaled, _, *both = (np.array(row) - theirs for row in means.values())
+    assert "within 0.2 points of the paper" in text and abs(plain).max() < 0.2
+    assert "0.4 to 0.8 points above" in text
+    assert (scaled.min().round(1), scaled.max().round(1)) == (0.4, 0.8)
+    assert "on the two top digits LS is above the paper's LS, too" in text
+    for above in both:
+        assert ((above + theirs)[[0, 2]] > [96.26, 95.87]).all()
 
 
 # Figure 18.

@@ -1,0 +1,263 @@
+"""How a run does beside LS, at equal epochs and at equal compute, in sentences around numbers.
+
+A network is judged on test: of a front the one with the largest hypervolume on validation, which is
+the network you would choose. Its accuracy is a mean over the tasks.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from pamal_companion.runs.records import Record
+from pamal_companion.study import comparisons, equal_compute, frame, paper, registered
+from pamal_companion.study.frame import Runs, Setting, select
+from pamal_companion.study.measured import MeasuredRun
+from pamal_companion.study.registered import estimate
+from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus, word
+
+CHOSEN, FRONT = "chosen hypervolume", "hypervolume"
+SIGN = "-", "\N{MINUS SIGN}"
+"""The sign of an estimate, and how a sentence prints it."""
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+WORDS += ["eleven", "twelve"]
+BEYOND = "[all comparisons at equal compute](../results/beyond.html)"
+
+
+def in_words(number: float) -> str:
+    """Return a whole number as a word up to twelve, and in digits beyond."""
+    return WORDS[int(number)] if number < len(WORDS) else f"{int(number):,}"
+
+
+def paragraphs(record: Record, runs: Runs) -> list[str]:
+    """Return what a page says of the run of `record` beside LS: nothing where its setting has no
+    such LS, as that of other tasks, of measures that are not accuracies, and with options that LS
+    does not have."""
+    ours = frame.of(record)
+    ls = Setting(record.experiment, "ls")
+    is_usual = {*dict(ours.options)} <= (comparisons.ALIKE if ours.method == "pamal" else {*()})
+    are_made = [not np.isnan(_mean(runs, one, CHOSEN, "test")) for one in (ours, ls)]
+    if not is_usual or ours.method in ("ls", "stl") or not all(are_made):
+        return []
+    found = [at_equal_epochs(ours, ls, runs)]
+    if ours.method == "pamal":
+        found.append(at_equal_compute(ours, ls, runs))
+    found += [tell(runs) for tell in OTHERS.get(ours, ())]
+    return [*filter(None, found)]
+
+
+def at_equal_epochs(ours: Setting, ls: Setting, runs: Runs) -> str:
+    """Return how the network you would choose does beside LS of as many epochs."""
+    name, epochs = paper.PRINTED[ours.method], in_words(ours.values["epochs"])
+    fronts = [run.front("validation") for run in runs[ours].values()]
+    one = f"{name} is" if len(fronts[0].alphas) == 1 else "the network you would choose is"
+    whole, best, theirs = (
+        _mean(runs, *of, "validation") for of in ((ours, FRONT), (ours, CHOSEN), (ls, FRONT))
+    )
+    volumes = f"is {whole:.4f} for {name} and {theirs:.4f} for LS"
+    if len(fronts[0].alphas) > 1:
+        volumes = f"is {whole:.4f} for {name}'s front, {best:.4f} for its best network and "
+        volumes += f"{theirs:.4f} for LS"
+    return (
+        f"**At equal epochs**, {epochs} for each method, {one} right in "
+        f"{_accuracy(runs, ours):.1f} % of its answers on test, and LS in "
+        f"{_accuracy(runs, ls):.1f} %. {_networks(Pair(name, ours, ls), runs)} The hypervolume on "
+        f"validation {volumes}."
+    )
+
+
+def at_equal_compute(ours: Setting, ls: Setting, runs: Runs) -> str:
+    """Return how PaMaL does beside the best LS that makes at most as many passes."""
+    draws, passes, short = ours.values["W"], int(ours.passes), Pair("PaMaL", ours, ls)
+    if draws == 1:
+        return (
+            "**This is equal compute**, too, because PaMaL takes one draw in each step and so "
+            f"makes as many passes as LS. {_advice(short, runs)}"
+        )
+    longer, times = ls.having(epochs=passes), "twice" if draws == 2 else f"{in_words(draws)} times"
+    told = (
+        f"**At equal compute** LS trains longer. Each of the {in_words(draws)} draws that PaMaL "
+        f"takes in a step is a pass, so PaMaL had {times} the compute of this LS."
+    )
+    if longer not in runs:
+        return f"{told} LS of {passes} epochs is not run. See {BEYOND}."
+    accuracy = f"{_accuracy(runs, longer):.1f} %"
+    if word(away(runs, longer, ls, FRONT, "validation")) == "behind":
+        return (
+            f"{told} But {passes} epochs make LS worse: it is right in {accuracy}. "
+            f"{overfitting(ls, longer, runs)}So the LS to beat is still that of "
+            f"{ls.values['epochs']} epochs. {_advice(short, runs)}"
+        )
+    long = Pair("PaMaL", ours, longer)
+    return (
+        f"{told} After {passes} epochs LS is right in {accuracy}. {_networks(long, runs)} "
+        f"{_fronts(long, runs)} {_advice(long, runs)}"
+    )
+
+
+def overfitting(short: Setting, longer: Setting, runs: Runs) -> str:
+    """Return that longer training overfits, where the losses say so: those of the last epoch fall
+    in training and rise on validation. They are means over tasks and over the runs that have
+    kept their losses."""
+    ends, after = [], []
+    for setting in (short, longer):
+        made = [run for run in runs[setting].values() if run.history]
+        ends.append(np.mean([run.history[-1]["losses"] for run in made]))
+        after.append(np.mean([run.front("validation").on("loss").values[0] for run in made]))
+    if not (ends[0] > ends[1] and after[0] < after[1]):
+        return ""
+    return (
+        f"The reason is overfitting: the loss on training falls from {ends[0]:.3f} to "
+        f"{ends[1]:.3f}, and on validation it rises from {after[0]:.3f} to {after[1]:.3f}. "
+    )
+
+
+class Pair(NamedTuple):
+    """A method by its name, its setting, and the setting of LS that it is compared with."""
+
+    name: str
+    ours: Setting
+    ls: Setting
+
+
+def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -> Estimate:
+    """Return ours minus theirs."""
+    one, two = (frame.measured(runs, of, measure, split) for of in (ours, theirs))
+    return minus(one, two, frame.are_paired(runs, ours, theirs))[0]
+
+
+def volume(found: Estimate) -> str:
+    """Return a difference of two hypervolumes with its interval."""
+    return f"hypervolume {bracket(found)}".replace(*SIGN)
+
+
+def _networks(pair: Pair, runs: Runs) -> str:
+    """Return which of two networks is ahead on test, and by how many points."""
+    found = away(runs, pair.ours, pair.ls, CHOSEN, "test")
+    points = _accuracy(runs, pair.ours) - _accuracy(runs, pair.ls)
+    seeds = f"{len(runs[pair.ours])} and {len(runs[pair.ls])} seeds"
+    amount = f"{abs(points):.1f} points" if abs(points) >= 0.05 else "less than 0.1 points"
+    sure, side = f"({volume(found)}, {seeds})", "above" if points > 0 else "below"
+    return {
+        "ahead": f"{pair.name} is ahead by {amount} {sure}.",
+        "behind": f"LS is ahead by {amount} {sure}.",
+        "level": f"The two networks are level: they differ by {amount} {sure}.",
+        "open": f"It is open which network is better: {pair.name}'s is {amount} {side} LS {sure}.",
+    }[word(found)]
+
+
+def _fronts(pair: Pair, runs: Runs) -> str:
+    """Return whether a whole front is ahead of the one network of LS, on validation."""
+    found = away(runs, pair.ours, pair.ls, FRONT, "validation")
+    return {
+        "ahead": f"PaMaL's whole front is ahead of that network ({volume(found)}).",
+        "behind": f"Even PaMaL's whole front is behind that network ({volume(found)}).",
+        "level": f"PaMaL's whole front and that network are level ({volume(found)}).",
+        "open": f"Whether PaMaL's whole front is ahead of that network is open ({volume(found)}).",
+    }[word(found)]
+
+
+def _advice(pair: Pair, runs: Runs) -> str:
+    """Return what to train for one network."""
+    if word(away(runs, pair.ours, pair.ls, CHOSEN, "test")) == "ahead":
+        return (
+            "So PaMaL's network is the better one here, but each method has its own "
+            "[learning rate](../results/beyond.html#the-learning-rate), as in the paper."
+        )
+    return (
+        "If you need one network only, train LS, because it is simpler and PaMaL's network is not "
+        f"ahead of it. See {BEYOND}."
+    )
+
+
+def of_steps(runs: Runs) -> str:
+    """Return why LS gains from the compute of PaMaL's draws on MultiMNIST, and how PaMaL gains from
+    it, too; nothing where the runs do not say so."""
+    four, one = Setting("multimnist", "pamal"), select("multimnist/pamal W=1; epochs=40")
+    longer = select("multimnist/ls epochs=40")
+    steps = away(runs, four, longer.having(batch_size=1024), FRONT, "validation")
+    front = away(runs, one, longer, FRONT, "validation")
+    more = away(runs, one, four, FRONT, "validation")
+    network = away(runs, one, longer, CHOSEN, "test")
+    if [word(of) for of in (steps, front, more, network)] != ["ahead"] * 3 + ["open"]:
+        return ""
+    return (
+        "**Why does LS win, and what can PaMaL do?** PaMaL's four draws share one step of the "
+        "optimiser, so LS takes four times as many steps from the same compute. If LS takes as few "
+        "steps, with batches four times as large, PaMaL's front is ahead of LS "
+        f"({volume(steps)}). You can also give PaMaL those steps: take one draw in each, for forty "
+        f"epochs. Its front is then ahead of LS of forty epochs ({volume(front)}), because more "
+        "steps help PaMaL as well. Between single networks, LS and the one that you would choose "
+        f"from this front, the comparison is open ({volume(network)} on test)."
+    )
+
+
+def of_the_rate(runs: Runs) -> str:
+    """Return that a part of PaMaL's lead on MultiMNIST is its doubled learning rate; nothing where
+    the runs do not say so."""
+    ours, ls = Setting("multimnist", "pamal"), Setting("multimnist", "ls")
+    doubled = ls.having(lr=ours.rate)
+    front = away(runs, ours, doubled, FRONT, "validation")
+    network = away(runs, ours, doubled, CHOSEN, "test")
+    gain = away(runs, doubled, ls, CHOSEN, "test")
+    if [word(of) for of in (front, network, gain)] != ["ahead", "open", "ahead"]:
+        return ""
+    return (
+        "**A part of the lead at equal epochs is the learning rate.** PaMaL has twice the rate of "
+        "LS, as in the paper. After ten epochs LS with the doubled rate is ahead of LS with its "
+        f"own ({volume(gain)} on test). PaMaL's front is still ahead of LS with the doubled rate "
+        f"({volume(front)}), but between single networks the comparison is open "
+        f"({volume(network)} on test)."
+    )
+
+
+def of_tuning(runs: Runs) -> str:
+    """Return the registered comparisons of PaMaL with a tuned LS on Census, and with a sweep. Raise
+    ValueError if a verdict is another one."""
+    tuned, sweeps = registered.read("census-at-equal-cost"), equal_compute.sweeps()
+    low, high = equal_compute.leads_of_tuned_ls(tuned)
+    right = {name: _right(by_seed.values()) for name, by_seed in tuned.records.items()}
+    points = sorted(right["ls"] - right[name] for name in right.keys() - {"ls"})
+    front = estimate(tuned, "PaMaL, W = 2, \u03bb = 5 - LS: the front, test", "ahead")
+    four = estimate(sweeps, "Census: four points of PaMaL - four LS", "behind").replace(*SIGN)
+    estimate(sweeps, "Census: eleven points of PaMaL - four LS", "behind")
+    return (
+        "**If you tune both methods, LS gives the better network.** So far LS had the paper's "
+        "learning rate. We also chose the rate, the length and an average of the weights for each "
+        "method, gave LS at most PaMaL's compute, registered the comparison, and then ran "
+        f"{len(tuned.asked.seeds)} fresh seeds. LS is ahead of the network that you would choose "
+        f"from each of three settings of PaMaL, by {points[0]:.2f} to {points[-1]:.2f} points "
+        f"(hypervolume {low:.4f} to {high:.4f}, on test). The whole front of PaMaL with two draws "
+        f"and the penalty is ahead of that one network of LS (hypervolume {front}). All these "
+        f"leads are smaller than {WITHIN:g}, within which we would call two methods level.\n\n"
+        "**If you want several networks, train a sweep.** This comparison was registered, too: "
+        "four short runs of LS that share the compute are ahead of four networks from one long run "
+        f"of PaMaL (hypervolume of PaMaL minus the sweep {four}), and of all eleven. Probably "
+        "the short runs are strong because LS overfits soon."
+    )
+
+
+OTHERS = {
+    Setting("multimnist", "pamal"): (of_steps, of_the_rate),
+    Setting("census", "pamal"): (of_tuning,),
+}
+"""By setting, what else its page says."""
+
+
+def _mean(runs: Runs, setting: Setting, measure: str, split: str) -> float:
+    """Return the mean over seeds, NaN without a number."""
+    return float(frame.measured(runs, setting, measure, split).mean())
+
+
+def _accuracy(runs: Runs, setting: Setting) -> float:
+    """Return in per cent how often the network you would choose is right on test."""
+    return _right(runs[setting].values())
+
+
+def _right(made: Iterable[Record | MeasuredRun]) -> float:
+    """Return the mean of that over runs."""
+    numbers = []
+    for run in made:
+        best = run.front("validation").values.prod(axis=1).argmax()
+        numbers.append(run.front("test").values[best].mean())
+    return 100 * float(np.mean(numbers))

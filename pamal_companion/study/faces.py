@@ -1,0 +1,169 @@
+"""What the runs on real faces found, in sentences around their numbers."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.study import frame
+from pamal_companion.study.beside_ls import in_words
+from pamal_companion.study.frame import Runs, Setting, select
+from pamal_companion.study.fronts import middle
+from pamal_companion.study.measures import margin
+from pamal_companion.study.statistics import Estimate, bracket, minus, word
+from pamal_companion.study.told import listed
+from pamal_core.front import Front
+
+SPLIT = "test, recalibrated"
+SAID = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "open": ("is open", "are open"),
+    "not run": ("is not run", "are not run"),
+}
+"""A verdict as a sentence says it of one statement, and of several."""
+METRICS = ("age/loss", "gender/accuracy", "ethnicity/accuracy")
+
+
+def answer(runs: Runs, named: Mapping[Setting, str], asked: pd.DataFrame) -> str:
+    """Return what the runs of the settings in `named` say of PaMaL beside LS, and of the statements
+    `asked` how many hold, in Markdown."""
+    made = [setting for setting in named if setting in runs]
+    number = sum(len(runs[setting]) for setting in made)
+    counts = asked["verdict"].value_counts()
+    words = [f"{in_words(counts[of])} {SAID[of][int(counts[of] > 1)]}" for of in counts.index]
+    lines = [
+        f"* **{of}**: {'; '.join(asked['claim'][asked['verdict'] == of])}."
+        for of in ("holds", "fails")
+        if of in counts
+    ]
+    statements = (
+        f"**{in_words(len(asked)).capitalize()} statements** are tested on all {number} runs at "
+        f"equal epochs. Of these {listed(words)}:\n\n" + "\n".join(lines)
+    )
+    return "\n\n".join([*filter(None, [beside_ls(runs, made)]), statements])
+
+
+def beside_ls(runs: Runs, made: list[Setting]) -> str:
+    """Return how PaMaL is beside LS at equal epochs and at equal compute; nothing where the runs
+    are not made, or say other words."""
+    pamal = {(s.values["W"], s.values["balancing"]): s for s in made if s.method == "pamal"}
+    ls = [setting for setting in made if setting.method == "ls"]
+    if not ls or not {(3, "gradient"), (1, "gradient"), (1, "none")} <= pamal.keys():
+        return ""
+    three, one, plain = (pamal[at] for at in ((3, "gradient"), (1, "gradient"), (1, "none")))
+    longer = ls[0].having(epochs=int(three.passes))
+    found = [
+        words(runs, three, ls[0]),
+        words(runs, one, ls[0]),
+        words(runs, plain, ls[0])[:1],
+        words(runs, one, ls[0], of_middle=True),
+    ]
+    expected = [["ahead"] * 3, ["ahead", "open", "open"], ["open"], ["open"] * 3]
+    if found != expected or longer in runs:
+        return ""
+    _, gender, ethnicity = (away(runs, three, ls[0], metric) for metric in METRICS)
+    age = away(runs, one, ls[0], "age/loss")
+    ours, theirs = (
+        frame.measured(runs, setting, "age/loss", SPLIT).mean() for setting in (three, ls[0])
+    )
+    number = in_words(len(runs[three][0].front(SPLIT).alphas))
+    epochs, seeds = in_words(three.values["epochs"]), in_words(len(runs[three]))
+    return (
+        f"**At equal epochs PaMaL is ahead of LS.** We trained each method for {epochs} epochs "
+        f"with {seeds} seeds. PaMaL took three draws in each step. Of PaMaL's {number} networks we "
+        "took the best at each task on test, because the reduced protocol holds out no faces, and "
+        "LS has one network. So a part of the lead is probably this choice. The loss on age is "
+        f"{ours:.3f} for PaMaL's best of {number} and {theirs:.3f} for LS. PaMaL's best of "
+        f"{number} is {100 * gender.value:.1f} points more accurate on gender "
+        f"({bracket(gender)}), and {100 * ethnicity.value:.1f} points on ethnicity "
+        f"({bracket(ethnicity)}).\n\n"
+        "**At equal compute most of the lead is open.** Three draws are three passes, so PaMaL had "
+        f"three times the compute of LS, and LS of {longer.values['epochs']} epochs is not run. "
+        "With one draw PaMaL makes as many passes as LS. The loss on age of its best network is "
+        f"still lower, by {age.value:.3f} ({bracket(age)}), but on gender and "
+        "ethnicity the comparison is open. Gradient balancing needs a backward run for each task, "
+        "which passes do not count, and without balancing the loss on age is open, too. The "
+        "network in the middle, which nobody has chosen on test, is open against LS on all three "
+        "tasks. So if you need one network only, train LS: it is simpler, and at equal compute no "
+        "network of PaMaL that is chosen without the test set is ahead of LS here."
+    )
+
+
+def words(runs: Runs, ours: Setting, ls: Setting, of_middle: bool = False) -> list[str]:
+    """Return the word on each task: whether the best of a front, or its middle, is ahead of LS."""
+    return [word(away(runs, ours, ls, metric, of_middle), margin(metric)) for metric in METRICS]
+
+
+def away(runs: Runs, ours: Setting, ls: Setting, metric: str, of_middle: bool = False) -> Estimate:
+    """Return by how much the best of a front, or its middle, is better than LS."""
+    sign = -1 if metric.endswith("/loss") else 1
+    one, two = (frame.measured(runs, setting, metric, SPLIT) for setting in (ours, ls))
+    if of_middle:
+        found = {seed: middle(run.front(SPLIT))[metric] for seed, run in runs[ours].items()}
+        one = pd.Series(found, dtype=float)
+    return minus(sign * one, sign * two)[0]
+
+
+def at_the_protocol(runs: Runs, beside: pd.DataFrame) -> str:
+    """Return how many numbers differ from the paper's, how one seed of PaMaL is beside LS, and what
+    is not run."""
+    number, every = int((beside["verdict"] == "differs").sum()), in_words(len(beside))
+    told = (
+        f"We call none of these {every} numbers different from the paper's, because no 95% "
+        "interval of a difference lies wholly beyond the tolerance."
+    )
+    if number:
+        told = (
+            f"We call {in_words(number)} of these {every} numbers different from the paper's, "
+            "because the 95% interval of the difference lies wholly beyond the tolerance."
+        )
+    rest = (
+        "But one seed has a wide interval, so a table of one seed cannot confirm the paper either. "
+        "The row that the paper's text is about, three draws with gradient balancing, is not run. "
+        "It costs the most, because each of its three draws needs a backward run for each of three "
+        "tasks."
+    )
+    return "\n\n".join(filter(None, [f"{told} {rest}", one_seed(runs)]))
+
+
+def one_seed(runs: Runs) -> str:
+    """Return that LS is better at all three tasks than the best of PaMaL's front, at the paper's
+    protocol and with one seed; nothing where the runs do not say so."""
+    ours, ls = select("utkface/pamal W=1; p=1"), select("utkface/ls")
+    if [len(runs.get(setting, ())) for setting in (ours, ls)] != [1, 1]:
+        return ""
+    best, theirs = (
+        [frame.measured(runs, setting, metric, "test").mean() for metric in METRICS]
+        for setting in (ours, ls)
+    )
+    if not (theirs[0] < best[0] and theirs[1] > best[1] and theirs[2] > best[2]):
+        return ""
+    (run,) = runs[ours].values()
+    number = in_words(len(run.front("test").alphas))
+    return (
+        "**With this one seed LS is better than PaMaL at all three tasks.** PaMaL takes one draw "
+        f"in a step here, so it makes as many passes as LS. The loss on age is {theirs[0]:.3f} for "
+        f"the one network of LS, and {best[0]:.3f} for the best of PaMaL's {number}, picked on "
+        f"test. In the same way LS is right in {100 * theirs[1]:.1f} % on gender and PaMaL's best "
+        f"of {number} in {100 * best[1]:.1f} %, and on ethnicity in {100 * theirs[2]:.1f} % and "
+        f"{100 * best[2]:.1f} %. A choice on test favours PaMaL, and LS is better all the same. "
+        "One seed does not tell whether other seeds would agree, and we do not know why LS is "
+        "better here."
+    )
+
+
+def of_a_front(front: Front) -> str:
+    """Return how many networks of one run are worth choosing, and where the best ones lie."""
+    best, members = front.values.argmax(0), front.alphas.argmax(0)
+    shares = [f"{front.alphas[point, k]:.1f}" for k, point in enumerate(best)]
+    own = np.array([front.values[point, k] for k, point in enumerate(members)])
+    places = [f"{place}" for place in 1 + (front.values > own).sum(0)]
+    names = [objective.task for objective in front.objectives]
+    return (
+        f"In this run {in_words(front.non_dominated().sum())} of the {len(front.alphas)} networks "
+        "are worth choosing: no other one is as good at every task and better at one. For "
+        f"{listed(names)} the best network takes a share of {listed(shares)} from the member of "
+        f"that task. A member alone has rank {listed(places)} of {len(front.alphas)} at its own "
+        "task."
+    )
