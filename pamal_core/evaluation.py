@@ -23,7 +23,7 @@ from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, sampled
 from pamal_core.skeleton import autocast_now, full_precision, put_back
 from pamal_core.statistics import Calibration, estimate
-from pamal_core.tasks import Task, by_task, check_names, taken
+from pamal_core.tasks import Task, by_task, check_names, check_tasks, taken
 
 NOT_FINITE = "Metrics that are not finite"
 """Beginning of the warning of `evaluate`."""
@@ -34,8 +34,7 @@ for each batch, so that memory does not grow with the number of alphas."""
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
     """Return the first metric of each task; raise InputError where one has none, or is no task."""
-    for task in tasks:
-        check_type("each task", task, Task, 'regression("price")')
+    check_tasks(tasks)
     if bare := [task.name for task in tasks if not task.metrics]:
         raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
     return tuple(columns([task])[0] for task in tasks)

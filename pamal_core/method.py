@@ -81,7 +81,7 @@ class Method:
             )
         if len(self.tasks) != self.network.num_tasks:
             raise InputError(
-                "There must be one task per column of `task_weights`. "
+                "There must be one task per column of `task_weights`, by default one per member. "
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
         for task in self.tasks:

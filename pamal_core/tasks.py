@@ -6,7 +6,7 @@ MTAN averages metrics over batches (mIoU and pixel accuracy over images). Such a
 the batch size, and an image with few labels counts as much as one with many.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,9 +95,19 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
     return counts
 
 
+def check_tasks(tasks: Any) -> None:
+    """Raise InputError unless `tasks` are tasks, and not, for example, names of tasks."""
+    if not isinstance(tasks, Iterable) or not all(isinstance(task, Task) for task in tasks):
+        raise InputError(
+            '`tasks` must be a list of tasks, as regression("price") and classification("sold") '
+            f"make them. Found {described(tasks)}."
+        )
+
+
 def check_names(tasks: Sequence[Task]) -> None:
     """Raise InputError unless all tasks, and all columns of a front, have unlike names, and each
     task judges an output that the network has."""
+    check_tasks(tasks)
     slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
     columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):

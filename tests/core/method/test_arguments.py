@@ -187,7 +187,12 @@ METHOD = {
         ),
         "column of a front must have a name of its own, .* Found a/b/loss, a/b/loss",
     ),
-    "too few tasks": (lambda: method(tasks=TASKS[:1]), "Expected 2, found 1"),
+    "too few tasks": (
+        lambda: method(tasks=TASKS[:1]),
+        "by default one per member. Expected 2, found 1",
+    ),
+    "names for tasks": (lambda: method(tasks=["a", "b"]), "Found a list of str, str"),
+    "a lone task": (lambda: method(tasks=TASKS[0]), "`tasks` must be a list of .* Found Task"),
     "a number for draws": (
         lambda: method(preference=2.0),
         "must be of type Dirichlet, .* Found 2.0",
@@ -265,7 +270,15 @@ TRAINING = {
         lambda: fitted(epochs=2, start=1, penalty=MultiForward(1.0)),
         "at least 2 when `lam` > 0. Found window=1, lam=1.0",
     ),
-    "a name for a task": (lambda: fitted(tasks=["price"]), "`each task` must be .* Found 'price'"),
+    "a name for a task": (
+        lambda: fitted(tasks=["price"]),
+        r'`tasks` must be a list of tasks, as regression\("price"\) .* Found a list of str',
+    ),
+    "tasks by name": (
+        lambda: fitted(tasks={"a": TASKS[0], "b": TASKS[1]}),
+        "must be a list of tasks, .* Found a dict with keys a, b",
+    ),
+    "a model for tasks": (lambda: fitted(tasks=Net), "must be a list of tasks, .* Found type"),
     "no batch for fit": (
         lambda: fit(Net, TASKS, [], [BATCH], epochs=1),
         "`loader` must yield at least one batch. Found none",
@@ -305,6 +318,10 @@ EVALUATION = {
     "a plain module": (
         lambda: evaluate(Net(), TASKS, [BATCH]),
         "must be of type Network.* Found Net",
+    ),
+    "names for tasks": (
+        lambda: evaluate(ensemble(), ["a", "b"], [BATCH]),
+        "must be a list of tasks, .* Found a list of str, str",
     ),
     "no metrics": (
         lambda: evaluate(ensemble(), with_metrics(()), [BATCH]),
