@@ -153,7 +153,8 @@ class Classes:
         0, or NaN if a largest logit is not finite: a network without numbers has no accuracy."""
         logits, labels, counted = self.checked(logits.detach(), labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
-        rule = "Labels must be classes of the logits, or the `ignore_index`."
+        rule = f"Labels must be 0 to {logits.shape[1] - 1}, the classes of the logits, or the "
+        rule += f"`ignore_index` {self.ignore_index}."
         logits = or_nan(logits, beyond(truth, counted, logits.shape[1]), truth, rule)
         largest, classes = logits.max(1)
         return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())

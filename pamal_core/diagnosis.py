@@ -21,6 +21,7 @@ from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, arguments, num_examples, runs_of
 from pamal_core.judged import Judged, Moments, by_answer, disturbed, is_between_0_and_1, is_bound
+from pamal_core.loaders import no_batch
 from pamal_core.network import Network
 from pamal_core.tasks import Task, by_task, label_counts, targets_by_task
 from pamal_core.weights import Weights
@@ -62,7 +63,8 @@ class Diagnosis:
         Raise InputError if a task has no labels to be judged by, if inputs are NaN and outputs,
         too, and if BatchNorm gets a single example. An error in a metric is raised as it is.
         """
-        measure(self.network, self.tasks, self.validation, np.eye(self.network.num_members)[:1])
+        corner = np.eye(self.network.num_members)[:1]
+        measure(self.network, self.tasks, self.validation, corner, argument="validation")
         counts = torch.zeros(len(self.tasks))
         for number, batch in enumerate(self.validation, start=1):
             for run in self._runs(batch):
@@ -156,7 +158,7 @@ class Diagnosis:
                     if task.name in numbers:
                         numbers[task.name].add(target.flatten())
         if not number:
-            raise InputError("`loader` must yield at least one batch. Found none.")
+            raise no_batch("loader")
         if single is not None and self._normalises(single):
             change = "drop_last=True" if singles == 1 < number else "a larger batch_size"
             yield (

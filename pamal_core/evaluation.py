@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front
 from pamal_core.inputs import runs_of, unchanged
-from pamal_core.loaders import Loader, to_judge
+from pamal_core.loaders import Loader, no_batch, to_judge
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, sampled
@@ -128,9 +128,10 @@ def measure(
     points: Float[np.ndarray, "P M"],
     calibration: Calibration = "shared",
     progress: bool = False,
+    argument: str = "loader",
 ) -> pd.DataFrame:
     """Return the table of `evaluate`, whatever is in it: a row for each of `points` with the value
-    of each metric over all batches."""
+    of each metric over all batches. `argument` is the name that a user gave `loader` by."""
     device, names = network.device, [task.name for task in tasks]
     check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     loader = to_judge(loader, names)
@@ -169,7 +170,7 @@ def measure(
                             outputs = skeleton(theta, inputs)
                         _gather(judged, by_task(tasks, outputs, targets), total)
     if batch is None:
-        raise InputError("The loader must yield at least one batch. Found none.")
+        raise no_batch(argument)
     return pd.DataFrame(
         [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
     )

@@ -86,6 +86,14 @@ def check_loader(loader: Any, times: int, name: str = "loader") -> None:
             )
 
 
+def no_batch(name: str) -> InputError:
+    """Return the error for a loader, of the argument `name`, that has yielded nothing."""
+    return InputError(
+        f"`{name}` must yield at least one batch each time that it is read: drop_last=True leaves "
+        "out one that is not full, and a generator has its batches once. Found none."
+    )
+
+
 def _check_names(loaders: Mapping[str, Any], names: Sequence[str]) -> None:
     """Raise InputError unless each task has a loader."""
     if {*loaders} != {*names}:

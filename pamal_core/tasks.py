@@ -219,7 +219,10 @@ def taken(
         return function(output, target)
     except Exception as error:
         shapes = [described(part).removeprefix("one tensor ") for part in (output, target)]
-        error.add_note(f"In the {what} of task {task.name}: output {shapes[0]}, target {shapes[1]}")
+        error.add_note(
+            f"In the {what} of task {task.name}: output {shapes[0]}, target {shapes[1]}. A list "
+            "has outputs and targets in the order of the tasks."
+        )
         raise
 
 

@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 from pamal_core.checks import check_reach
 from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
 from pamal_core.inputs import described, runs_of
-from pamal_core.loaders import Loader, check_loader, to_train
+from pamal_core.loaders import Loader, check_loader, no_batch, to_train
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
 from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch
@@ -268,10 +268,7 @@ def train(
             if training.stop:
                 break
         if number == 0:
-            raise InputError(
-                "The loader must yield at least one batch an epoch; a generator has them once. "
-                "Found none."
-            )
+            raise no_batch("loader")
         training.check_finite()
         switch(optimizer, "eval")
         means: list[float] = (total / labelled).tolist()

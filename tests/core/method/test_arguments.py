@@ -281,7 +281,7 @@ TRAINING = {
     "a model for tasks": (lambda: fitted(tasks=Net), "must be a list of tasks, .* Found type"),
     "no batch for fit": (
         lambda: fit(Net, TASKS, [], [BATCH], epochs=1),
-        "`loader` must yield at least one batch. Found none",
+        "`loader` must yield at least one batch .* drop_last=True leaves out .* Found none",
     ),
     "a soup in words": (lambda: soup(soup="yes"), "must be of type bool, .* Found 'yes'"),
     "a soup without a start": (
@@ -310,7 +310,7 @@ TRAINING = {
         "must yield its batches each time .* Found TensorDataset",
     ),
     "a number for a loader": (lambda: epoch(5), "as a DataLoader or a list does. Found int"),
-    "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
+    "no batches": (lambda: epoch([]), "`loader` must yield at least one batch .* none"),
     "a batch for a loader": (lambda: epoch(BATCH), "A batch must be a tuple or list .* one tensor"),
     "no targets": (lambda: epoch([(BATCH[0],)]), "2 tasks. Found 2 outputs and 0 targets"),
 }
@@ -335,7 +335,10 @@ EVALUATION = {
         lambda: evaluate(ensemble(), TASKS, TensorDataset(*BATCH)),
         "`loader` must be of type Iterable, .* Found TensorDataset",
     ),
-    "no batches": (lambda: evaluate(ensemble(), TASKS, []), "at least one batch. Found none"),
+    "no batches": (
+        lambda: evaluate(ensemble(), TASKS, []),
+        "`loader` must yield at least .* Found none",
+    ),
     "statistics once": (
         lambda: evaluate(normed(), TASKS, [BATCH], calibration=iter([BATCH])),
         "Found none; a generator has them once",

@@ -101,11 +101,11 @@ def test_members_with_a_spectral_norm_are_of_one_architecture():
     ("tasks", "validation", "said"),
     [
         ([pamal.classification("left", metrics=[]), TASKS[1]], [BATCH], "must have a metric"),
-        (TASKS, [], "must yield at least one batch"),
+        (TASKS, [], "`validation` must yield at least one batch"),
         (TASKS, [BATCH[:2]], "Found 2 outputs and 1 targets"),
         (TASKS, iter([BATCH]), "`validation` must yield its batches each time"),
         (TASKS, [(INPUTS, LEFT, None)], "must have labels of each task. Found none of right"),
-        (TASKS, [BATCH, (INPUTS, LEFT, torch.full((24,), 9))], "must be classes of the logits"),
+        (TASKS, [BATCH, (INPUTS, LEFT, torch.full((24,), 9))], "must be 0 to 2, the classes"),
     ],
 )
 def test_what_cannot_be_judged_is_not_trained(tasks, validation, said, monkeypatch):
@@ -179,7 +179,7 @@ def test_dropout_is_off_in_statistics_however_a_model_writes_it(make):
 )
 def test_a_label_that_is_no_class_is_no_wrong_answer(task, wrong):
     logits, labels = torch.randn(4, 2, 3, 3), torch.full((4, 3, 3), wrong)
-    with pytest.raises(InputError, match=f"must be classes of the logits.* Found {wrong}"):
+    with pytest.raises(InputError, match=f"must be 0 to 1, the classes .* Found {wrong}"):
         task.metrics[0].statistic(logits, labels)
 
 

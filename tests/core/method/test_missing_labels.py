@@ -252,7 +252,7 @@ def test_labels_that_are_none_are_named_in_training_and_in_evaluation(
     with pytest.raises(errors, match=message):
         pamal.train(pamal.Method(network, [task]), [(torch.ones(6), target)], epochs=1)
     if " out " in message:  # not torch's words: an accuracy asks no loss
-        errors, message = pamal.InputError, "must be classes of the logits, or the `ignore_index`"
+        errors, message = pamal.InputError, "the classes of the logits, or the `ignore_index` -"
     with pytest.raises(errors, match=message):
         pamal.evaluate(network, [task], [(torch.ones(6), target)])
 

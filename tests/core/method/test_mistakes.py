@@ -1,4 +1,4 @@
-"""The 35 mistakes that were tried with `fit`, and what it says of each."""
+"""The 38 mistakes that were tried with `fit`, and what it says of each."""
 
 import re
 import warnings
@@ -100,7 +100,16 @@ MISTAKES = {
     "NaN in inputs": ({"loader": houses(WITH_NAN)}, "Found 1 that are NaN.*batch 1 of `loader`"),
     "NaN in validation": ({"validation": houses(WITH_NAN)}, "batch 1 of `validation`"),
     "a loader to be read once": ({"loader": iter(houses())}, "each time that it is read"),
-    "no batches": ({"loader": []}, "must have a length|at least one batch|must yield"),
+    "no batches": ({"loader": []}, "`loader` must yield at least one batch"),
+    "no batches to judge by": ({"validation": []}, "`validation` must yield at least one batch"),
+    "outputs in another order": (
+        {"model": lambda: Heads((2, 1))},
+        r"(?s)with the axes in its order.*A list has outputs .* in the order of the tasks",
+    ),
+    "classes from 1": (
+        {"loader": houses(sold=SOLD + 1), "validation": houses(sold=SOLD + 1)},
+        "Labels must be 0 to 1, the classes of the logits, .* Found 2",
+    ),
     "a data set": ({"loader": TensorDataset(X, PRICE, SOLD)}, "Found TensorDataset"),
     "no labels of a task": (
         {"validation": houses(price=PRICE * float("nan"))},
@@ -167,5 +176,5 @@ def test_what_may_be_meant_otherwise_is_a_note(given, said):
     assert any(re.search(said, note) for note in fitted.notes)
 
 
-def test_they_are_thirty_five():
-    assert len(MISTAKES) + len(MEANT_OTHERWISE) == 35
+def test_they_are_thirty_eight():
+    assert len(MISTAKES) + len(MEANT_OTHERWISE) == 38

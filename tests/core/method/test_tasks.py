@@ -28,6 +28,7 @@ def test_an_error_of_a_loss_stays_as_it_is_and_says_of_which_task():
         task_losses([pamal.Task("tilt", too_large, ())], [OUTPUTS[1]], [LABELS])
     assert found.value is raised
     note = "In the loss of task tilt: output [6, 1] of float32, target [6] of int64"
+    note += ". A list has outputs and targets in the order of the tasks."
     assert raised.__notes__ == [note]
 
 
