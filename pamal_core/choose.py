@@ -1,6 +1,7 @@
 """Choosing a point of a front by bounds, by weights, or by the task that is to be best."""
 
 import warnings
+from typing import Any
 
 import moocore
 import numpy as np
@@ -15,7 +16,7 @@ def choose(
 ) -> Point:
     """Return the point of `Front.choose`, among those with finite objectives."""
     finite, rows = front[front.is_finite], np.flatnonzero(front.is_finite)
-    misses = _misses(finite, dict(at_least), dict(at_most))
+    misses = _misses(finite, _bounds("at_least", at_least), _bounds("at_most", at_most))
     met = np.flatnonzero(sum(misses.values(), np.zeros(len(finite))) == 0)
     if not len(met):
         unmet = [text for text, short in misses.items() if short.min() > 0]
@@ -76,6 +77,17 @@ def spread(front: Front, number: int) -> np.ndarray:
         distances[chosen] = -1
         chosen.append(int(distances.argmax()))
     return np.asarray(rows[chosen])
+
+
+def _bounds(side: str, bounds: Any) -> dict[str, Any]:
+    """Return the `bounds` of a `side` as a dict. Raise InputError if they are none by name."""
+    try:
+        return dict(bounds)
+    except (TypeError, ValueError):
+        raise InputError(
+            f'`{side}` must have a number for each bound, by name, such as {{"price": 0.9}}. '
+            f"Found {bounds!r}."
+        ) from None
 
 
 def _misses(front: Front, at_least: Bounds, at_most: Bounds) -> dict[str, np.ndarray]:

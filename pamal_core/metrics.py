@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import torch
@@ -83,6 +84,14 @@ class Metric:
                 f"The statistic of metric {self.name} must be a tensor, as torch.stack([correct, "
                 "seen]) is, or a list with a `value` of its own: others are not added up. Found a "
                 f"{type(statistic).__name__}."
+            )
+        if self.value is ratio and (
+            isinstance(statistic, Real) or getattr(statistic, "ndim", 1) < 1
+        ):
+            raise InputError(
+                f"The statistic of metric {self.name} must be a sum and a count, as "
+                "torch.stack([correct, seen]) is, unless it has a `value` of its own; Metric.mean "
+                "takes a mean. Found a single number."
             )
         return statistic if total is None else total + statistic
 

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
-from pamal_core.tasks import Loss, Task, chosen_of
+from pamal_core.tasks import Loss, Task, check_loss, chosen_of
 
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
@@ -39,6 +39,7 @@ def regression(
     The loss raises InputError unless there are as many targets as numbers in the output, with the
     axes in the same order.
     """
+    check_loss(name, loss)
     flat, count = partial(_flat, loss), partial(_count, _is_number)
     mean = Metric.mean("loss", flat, maximise=False, count=count)
     determination = Metric("R2", True, _squares, _determination, reference=0.0)

@@ -1,14 +1,14 @@
 """Optimisers and schedules of a training: given, or made for it."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.checks import check_optimizer, check_schedule, needs_closure
-from pamal_core.errors import check_number
+from pamal_core.errors import InputError, check_number
 from pamal_core.method import Method
 
 
@@ -18,17 +18,20 @@ def make_optimizer(
     """Return `optimizer`, or what it makes of the parameters of `method`, or Adam at the rate `lr`.
     Raise InputError unless it can train `method`."""
     parameters = [p for p in method.parameters() if p.requires_grad]
+    made: Optimizer
     if optimizer is None:
         rate = 1e-3 * len(method.tasks) if lr is None else lr
         check_number("lr", rate, 0, above=True)
         # On a CPU the loop over weights takes longest: `foreach` has the same bits without it.
         kind = method.network.device.type
         is_gpu, is_cpu = kind == "cuda", kind == "cpu"
-        optimizer = torch.optim.Adam(parameters, rate, foreach=is_cpu or None, fused=is_gpu or None)
-    elif not isinstance(optimizer, Optimizer):
-        optimizer = optimizer(parameters)
-    check_optimizer(method, optimizer)
-    return optimizer
+        made = torch.optim.Adam(parameters, rate, foreach=is_cpu or None, fused=is_gpu or None)
+    elif isinstance(optimizer, Optimizer):
+        made = optimizer
+    else:
+        made = _made("optimizer", optimizer, parameters, "param_groups", "torch.optim.SGD")
+    check_optimizer(method, made)
+    return made
 
 
 def make_scheduler(
@@ -42,10 +45,27 @@ def make_scheduler(
     does."""
     if scheduler is None:
         return None
-    if not isinstance(scheduler, LRScheduler):
-        scheduler = scheduler(optimizer)
-    check_schedule(scheduler, optimizer, epochs, interval, length)
-    return scheduler
+    made: LRScheduler
+    if isinstance(scheduler, LRScheduler):
+        made = scheduler
+    else:
+        example = "lambda optimizer: StepLR(optimizer, 10)"
+        made = _made("scheduler", scheduler, optimizer, "optimizer", example)
+    check_schedule(made, optimizer, epochs, interval, length)
+    return made
+
+
+def _made(name: str, function: Any, argument: Any, attribute: str, example: str) -> Any:
+    """Return what `function`, given for the argument `name`, makes of `argument`. Raise InputError
+    if it is no function, or makes something without the `attribute` that tells what is right."""
+    made = function(argument) if callable(function) else None
+    if not hasattr(made, attribute):
+        found = repr(function) if made is None else f"a function that makes {made!r}"
+        raise InputError(
+            f"`{name}` must be one of torch's or a function that makes one, such as {example}. "
+            f"Found {found}."
+        )
+    return made
 
 
 def step(optimizer: Optimizer) -> None:

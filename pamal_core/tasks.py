@@ -59,6 +59,12 @@ class Task:
     output: str | None = None
 
     def __post_init__(self) -> None:
+        check_loss(self.name, self.loss)
+        if not _are_several(self.metrics):
+            raise InputError(
+                f"`metrics` of task {self.name} must be a list of them, even of one. Found "
+                f"{described(self.metrics)}."
+            )
         metrics = tuple(self._named(metric) for metric in self.metrics)
         object.__setattr__(self, "metrics", metrics)
 
@@ -77,6 +83,16 @@ class Task:
             f"A metric of task {self.name} must be a Metric, the name of one that its kind of task "
             "has, or an object with torchmetrics' `update`, `compute`, `reset` and "
             f"`higher_is_better`, True or False. Found {judge!r}."
+        )
+
+
+def check_loss(name: str, loss: Any) -> None:
+    """Raise InputError unless `loss`, of the task `name`, can be called with outputs and
+    targets."""
+    if isinstance(loss, type) or not callable(loss):
+        raise InputError(
+            f"`loss` of task {name} must be a function of outputs and targets, as nn.MSELoss() is. "
+            f"Found {loss!r}."
         )
 
 
@@ -226,9 +242,25 @@ def taken(
         raise
 
 
+def _are_several(metrics: Any) -> bool:
+    """Return whether `metrics` is a list of them, and not a name or a single object."""
+    is_one = isinstance(metrics, str) or hasattr(metrics, "compute")
+    return isinstance(metrics, Iterable) and not is_one
+
+
 def chosen_of(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequence[Any]:
-    """Return `metrics` with names of `defaults` in place of texts, or `defaults` if None."""
+    """Return `metrics` with `defaults` in place of their names, or `defaults` if None. Raise
+    InputError for another name. What is no list is the task's to refuse."""
     if metrics is None:
         return defaults
+    if not _are_several(metrics):
+        return metrics
     named = {metric.name: metric for metric in defaults}
-    return [named.get(metric, metric) if isinstance(metric, str) else metric for metric in metrics]
+    chosen = [*metrics]
+    for metric in chosen:
+        if isinstance(metric, str) and metric not in named:
+            raise InputError(
+                f"A metric by name must be one of {', '.join(named)}; others are objects, such as "
+                f"those of torchmetrics. Found {metric!r}."
+            )
+    return [named[metric] if isinstance(metric, str) else metric for metric in chosen]

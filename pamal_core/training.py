@@ -187,7 +187,7 @@ def train(
     - `resume`: the `Training.state_dict` that `on_epoch` took of a training that was stopped. With
       the same arguments it ends with the same bits as one that was not.
     - `on_step`, `on_epoch`: called with the `Training` so far after each step and each epoch. They
-      may stop it; an epoch cut short counts with the steps it had.
+      stop it by `training.stop = True`; an epoch cut short counts with the steps it had.
     - `progress`: whether a bar is shown.
 
     Returns a row per epoch: `{"epoch": 1, "price/loss": 0.4, ...}`, with the mean loss of each task
@@ -207,6 +207,9 @@ def train(
     check_calibration(calibration)
     if ema is not None and not (is_number(ema) and 0 < ema < 1):
         raise InputError(f"`ema` must be a decay above 0 and below 1. Found ema={ema!r}.")
+    for name, hook in ("on_step", on_step), ("on_epoch", on_epoch):
+        if hook is not None and not callable(hook):
+            raise InputError(f"`{name}` must be a function. Found {hook!r}.")
     if lr is not None and optimizer is not None:
         raise InputError("`lr` is for a training without `optimizer`. Found both.")
     network, device = method.network, method.network.device

@@ -15,6 +15,7 @@ from torch.utils.data import TensorDataset
 from pamal_core import (
     Dirichlet,
     Method,
+    Metric,
     MultiForward,
     Task,
     UnitNorm,
@@ -86,6 +87,10 @@ def soup(**options):
 
 def front():
     return evaluate(ensemble(), TASKS, [BATCH], lattice(2, 2))
+
+
+def first_output(output, _):
+    return output[0, 0]
 
 
 def with_metrics(metrics):
@@ -245,7 +250,36 @@ BALANCERS = {
     f"heads of {kind.__name__}": (lambda kind=kind: kind(heads="all"), "one of plain, balanced")
     for kind in (MGDA, PCGrad, IMTL, CAGrad, NashMTL)
 }
+TASK = {
+    "another name of a metric": (
+        lambda: classification("b", metrics=["f1"]),
+        "by name must be one of accuracy, loss; others are objects, .* Found 'f1'",
+    ),
+    "a name for metrics": (
+        lambda: regression("a", metrics="loss"),
+        "`metrics` of task a must be a list of them, even of one. Found str",
+    ),
+    "a metric for metrics": (lambda: Task("a", F.mse_loss, METRIC), "must be a list of them"),
+    "a class for a loss": (
+        lambda: regression("a", nn.MSELoss),
+        r"`loss` of task a must be a function .* as nn.MSELoss\(\) is. Found <class",
+    ),
+    "a name for a loss": (lambda: Task("a", "mse", [METRIC]), "must be a function .* Found 'mse'"),
+    "a mean for a sum and a count": (
+        lambda: evaluate(ensemble(), with_metrics([Metric("m", False, first_output)]), [BATCH]),
+        "metric m must be a sum and a count, .* Found a single number",
+    ),
+}
 TRAINING = {
+    "a name of an optimiser": (
+        lambda: epoch(optimizer="adam"),
+        "`optimizer` must be one of torch's or a function .* Found 'adam'",
+    ),
+    "a number for a schedule": (
+        lambda: epoch(scheduler=lambda _: 0.1),
+        "`scheduler` must be one of torch's or .* Found a function that makes 0.1",
+    ),
+    "a name of a hook": (lambda: epoch(on_epoch="log"), "must be a function. Found 'log'"),
     "a network for a method": (lambda: epoch(method=ensemble()), "of type Method, .* WeightEns"),
     "epochs in words": (lambda: epoch(epochs="3"), "whole number >= 1. Found epochs='3'"),
     "no epoch": (lambda: epoch(epochs=0), "whole number >= 1. Found epochs=0"),
@@ -363,6 +397,10 @@ EVALUATION = {
         lambda: front().choose(best="c"),
         "must be one of a/loss, b/accuracy. Found 'c'",
     ),
+    "a bound of nothing": (
+        lambda: front().choose(best="a", at_least=0.9),
+        "`at_least` must have a number for each bound, by name, .* Found 0.9",
+    ),
     "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "must be 2 finite numbers"),
     "a reference of one": (lambda: front().hypervolume([0.0]), "must be 2 finite numbers"),
 }
@@ -377,6 +415,7 @@ EVALUATION = {
             "network": NETWORK,
             "method": METHOD,
             "balancer": BALANCERS,
+            "task": TASK,
             "training": TRAINING,
             "evaluation": EVALUATION,
         }.items()
