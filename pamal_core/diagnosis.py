@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,6 +118,17 @@ class Diagnosis:
             f"After an epoch the loss of task {largest}, {losses[largest]:.3g}, is "
             f"{losses[largest] / losses[least]:.0f} times that of {least}, {losses[least]:.3g}, so "
             "that it decides almost alone: balancer=UnitNorm() gives both the same say."
+        ]
+
+    def unlabelled(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return a note for each task whose loss is NaN in every epoch of `history`. Before
+        training it cannot be known: a loader may yield other batches in each epoch."""
+        names = [self.tasks[t].name for t in self.network.trained_tasks]
+        return [
+            f"Task {name} was not trained, because no batch of `loader` had a label of it: its "
+            "targets are all None, NaN or the label for a missing one."
+            for name in names
+            if all(math.isnan(row[f"{name}/loss"]) for row in history)
         ]
 
     def after(self, front: Front) -> list[str]:

@@ -179,7 +179,7 @@ def fit(
     of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
     history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
     front, found = _judged(network, tasks, validation, progress)
-    note([*found, *diagnosis.after(front)])
+    note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
     fronts: dict[str, Front] = {}
     for name, of_baseline in baselines.items():
         try:

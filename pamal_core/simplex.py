@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,9 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     is_valid = is_valid and np.isfinite(array).all() and (array >= -1e-9).all()
     if not is_valid or not np.allclose(array.sum(-1), 1, rtol=0, atol=1e-5):
         found = array.round(6).tolist() if array.size else alpha
+        words = shorten(repr(found), 200, placeholder=" ...")
         raise InputError(
-            f"`{name}` must have {num_members} finite numbers >= 0 that sum to 1. Found {found!r}."
+            f"`{name}` must have {num_members} finite numbers >= 0 that sum to 1. Found {words}."
         )
     return array
 

@@ -389,6 +389,7 @@ EVALUATION = {
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
         "must have 2 finite numbers",
     ),
+    "a front for alphas": (lambda: ensemble().export(front()), r"Found 2 points of .* \.\.\."),
     "alphas off the simplex": (
         lambda: evaluate(ensemble(), TASKS, [BATCH], [[0.5, 0.6]]),
         "finite numbers >= 0 that sum to 1",

@@ -230,6 +230,10 @@ WRONG = {
         NAN_INPUTS,
         {"loader": {"size": batches(NAN, SIZE), "kind": batches(X, KIND)}},
     ),
+    "no label to train on": (
+        "Task size was not trained, because no batch of `loader` had a label of it",
+        {"loader": batches(X, SIZE * torch.nan, KIND), "validation": batches(X, SIZE, KIND)},
+    ),
     "a sum of squares": (A_SUM, {"first": regression("size", nn.MSELoss(reduction="sum"))}),
     "a partial sum": (
         A_SUM,
@@ -382,6 +386,9 @@ RIGHT = {
         "targets": (290 * SIZE + 1000, KIND),
     },
     "targets of a few": {"targets": (5 * SIZE, KIND), "lr": 0.1},
+    "labels in the last batch alone": {
+        "loader": [*batches(X, SIZE * torch.nan, KIND), *batches(X, SIZE, KIND)],
+    },
     "BatchNorm with whole batches": {"make": normed},
     "LayerNorm and a batch of one": {"make": lambda: Net(group_norm()), "loader": LAST_OF_ONE},
     "a frozen BatchNorm and a batch of one": {
