@@ -201,6 +201,10 @@ SAYS = {
     "runs": [
         ("With 40 epochs LS is ahead", "MultiMNIST, equal passes: one network of LS"),
         ("With 40 epochs LS is ahead", "MultiMNIST, equal passes, on test: one"),
+        (
+            "if each also has its best learning rate, PaMaL is ahead",
+            "equal passes, each at its best rate with an EMA: PaMaL with stratified",
+        ),
     ],
     "your_model methods": [
         ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes: one network of LS"),
