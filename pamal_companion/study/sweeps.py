@@ -116,18 +116,22 @@ DRAWS = {
 }
 """By verdict: what more draws change, with the two W and the difference."""
 VOLUME = {
-    "ahead": "With {} (λ = {}) the front is **better**: the hypervolume changes by {}.",
-    "behind": "With {} (λ = {}) the front is **worse**: the hypervolume changes by {}.",
-    "level": "With {} (λ = {}) the front is **as good** as without: the hypervolume changes by {}.",
-    "open": "With {} (λ = {}) it is **open** whether the front is better: the hypervolume changes "
-    "by {}.",
+    "ahead": "With {} (λ = {}) the front is **better** than without a penalty: the hypervolume "
+    "changes by {}.",
+    "behind": "With {} (λ = {}) the front is **worse** than without a penalty: the hypervolume "
+    "changes by {}.",
+    "level": "With {} (λ = {}) the front is **as good** as without a penalty: the hypervolume "
+    "changes by {}.",
+    "open": "With {} (λ = {}) it is **open** whether the front is better than without a penalty: "
+    "the hypervolume changes by {}.",
 }
 """By verdict: what a penalty changes, with its name, lambda and the difference."""
 ORDER = {
-    "ahead": "Its losses are in **better order** (rank correlation {}).",
-    "behind": "Its losses are in **worse order** (rank correlation {}).",
-    "level": "Its losses are in **the same order** (rank correlation {}).",
-    "open": "Whether its losses are in better order is **open** (rank correlation {}).",
+    "ahead": "Its losses are in **better order**: the rank correlation changes by {}.",
+    "behind": "Its losses are in **worse order**: the rank correlation changes by {}.",
+    "level": "Its losses are in **the same order**: the rank correlation changes by {}.",
+    "open": "Whether its losses are in better order is **open**: the rank correlation changes by "
+    "{}.",
 }
 """By verdict: how a penalty changes the order of the losses, with the difference."""
 SIGNS = {

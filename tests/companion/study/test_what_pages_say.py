@@ -113,14 +113,14 @@ def test_the_page_of_multi_forward_training_says_what_the_points_say(data, runs)
         change, there = effect(found, name, 10.0)
         volume, order = (away(there[:, k], (there - change)[:, k]) for k in (0, 1))
         sign = sign or "the penalty as printed and the rule of the code"
-        (said,) = re.findall(rf"With {sign} \(λ = 10\) (.*?\)\.)(?: |$)", text)
+        (said,) = re.findall(rf"With {sign} \(λ = 10\) (.*? order.*?\]\.)(?: |$)", text)
         words = {"ahead": "is **better**", "behind": "is **worse**", "open": "it is **open**"}
         assert words[word(volume)] in said.partition("changes by")[0]
         assert f"the hypervolume changes by {bracket(volume)}. " in said
         turned = word(order._replace(value=-order.value), within=0.0)  # -1 is a front in order
         words = {"ahead": "**better order**", "behind": "**worse order**", "open": "is **open**"}
         assert words[turned] in said.partition("changes by")[2]
-        assert f"(rank correlation {bracket(order)})." in said
+        assert f"the rank correlation changes by {bracket(order)}." in said
         if data == "census":
             assert word(volume) == "ahead"
     assert "why both signs raise the hypervolume on Census" in passage(
