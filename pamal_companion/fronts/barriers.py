@@ -45,8 +45,8 @@ def barrier(front: Front) -> dict[str, float]:
             for t in np.flatnonzero(apart)
         )
         warnings.warn(
-            "The members do not belong together, as networks do that were trained from one or "
-            f"together: {gaps_in_words}.",
+            f"The members do not belong together: {gaps_in_words}. Mix networks that were trained "
+            "together, or from one network.",
             stacklevel=2,
         )
     gaps = sign * (values[middle] - alphas[middle] @ ends)

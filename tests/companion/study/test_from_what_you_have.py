@@ -46,7 +46,7 @@ def test_on_multimnist_adapters_of_a_finished_network_are_open_or_behind(of):
     for baseline, said in (("W = 1", "open"), ("W = 4", "behind"), ("plain longer", "open")):
         assert word(volume["finished"], volume[baseline]) == said
     assert "is trained, too, adapters are behind PaMaL with one draw. Fine-tuned copies" in text
-    assert "copies are behind it as well" in text
+    assert "copies are behind PaMaL with one draw as well" in text
     for way in ("base", "annealed", "copies"):
         assert word(volume[way], volume["W = 1"]) == "behind"
 
@@ -55,8 +55,9 @@ def test_their_front_is_short_and_that_of_copies_as_wide_as_pamals(of):
     text = passage("from_what_you_have", "c00")
     widths = {way: of("multimnist", way, "span").mean() for way in WAYS}
     assert "on a digit differ by less than half a point" in text
-    assert "although their front is wider than PaMaL's" in text
-    assert widths["finished"] < 0.005 < 0.01 < widths["W = 1"] < widths["copies"]
+    assert "although their front is about as wide" in text
+    assert widths["finished"] < 0.005 < 0.01 < widths["W = 1"]
+    assert widths["copies"] == pytest.approx(widths["W = 1"], abs=0.005)
 
 
 def test_on_census_copies_are_ahead_and_others_are_open_or_behind(of):
@@ -81,9 +82,10 @@ def test_the_numbers_of_the_large_backbone_are_those_that_were_measured():
         }
     step = {way: {name: float(value) for name, value in row.items()} for way, row in rows.items()}
     frozen, trained = step["rank 8, base frozen, M = 2"], step["rank 8, base trained, M = 2"]
-    assert f"holds {frozen['held of ensemble']:.2f} of the numbers, and needs a third" in text
+    said = f"hold {frozen['held of ensemble']:.2f} of the numbers that two members hold, and need a"
+    assert f"{said} third of their memory" in text
     assert frozen["peak of ensemble"] == pytest.approx(1 / 3, abs=0.02)
-    assert f"Its step takes {frozen['step of ensemble']:.2f} of their time" in text
+    assert f"A step takes {frozen['step of ensemble']:.2f} of their time" in text
     assert trained["peak of ensemble"] == pytest.approx(1 / 2, abs=0.02)
     assert f"half of the memory, and {trained['step of ensemble']:.2f} of the time" in text
     assert f"needs {frozen['peak']:.2f} of the plain network's memory" in text
