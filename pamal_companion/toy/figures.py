@@ -14,13 +14,19 @@ from matplotlib.figure import Figure
 from numpy import ndarray as Array
 
 from pamal_companion.plots import style
-from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome
+from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome, distances
 from pamal_companion.toy.rules import EPOCH
 from pamal_companion.toy.run import ToyRun
 
 MEMBERS = style.TASKS[:2]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
 ENDS = "Dots are starts, crosses are ends."
+WHERE = {
+    "exact": "the members end as the two ends of the front, and their subspace is the front",
+    "superset": "the subspace ends on the whole front, and goes on beyond it",
+    "subset": "the subspace ends on a part of the front",
+    "off": "the subspace ends beside the front",
+}
 SHADES = 100
 NEAR = 1.0
 """A network this close to the lowest loss, in the plane of the weights, is drawn on it."""
@@ -68,7 +74,17 @@ def trajectories_figure(
         colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SEQUENTIAL)
         side: dict[str, Any] = {"location": "bottom" if style.on_phone() else "right"}
         figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label, **side)
-    return style.finish(figure, provenance, None, ENDS, ncols=3)
+    found = "" if small else "; ".join(f"{name}: {_found(one)}" for name, one in panels.items())
+    words = f"{found}. {ENDS}" if found else ENDS
+    return style.finish(figure, provenance, None, words, ncols=3)
+
+
+def _found(outcome: Outcome) -> str:
+    """Return in words where the runs of one panel ended."""
+    if outcome.num_members == 1:
+        return f"{outcome.ends()['on the front']} end on the front"
+    segment = outcome.image()[outcome.worst]
+    return WHERE[distances(outcome.front, segment).verdict(outcome.within)]
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:

@@ -6,7 +6,7 @@
 
 const SIDES = {
   pamal: { kind: "pw-pamal", name: "one run of PaMaL", shape: "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z" },
-  five: { kind: "pw-sweep", name: "five short runs of LS", shape: "m-2 -6h4v4h4v4h-4v4h-4v-4h-4v-4h4Z" },
+  five: { kind: "pw-sweep", name: "five short runs of LS", shape: "m-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5Z" },
   one: { kind: "pw-ls", name: "one run of LS", shape: "m0 -5l5 5l-5 5l-5 -5Z" },
 };
 
