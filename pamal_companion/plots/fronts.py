@@ -49,12 +49,17 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
     if style.on_phone():
         shape, size = (len(views), 1), (style.width(), 2.9 * len(titled) * len(views))
     figure = plt.figure(figsize=size, layout="constrained")
+    counts: list[int] = []
+    points = 0
     for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, views, strict=True):
         grid = (len(view), 1) if style.on_phone() else (1, len(view))
         axes = part.subplots(*grid, squeeze=False, sharex=True, sharey=True).flat
         for ax, (title, one) in zip(axes, view.items(), strict=True):
             front = one.finite()
             kept, values, color = front.non_dominated(), front.values, style.METHODS["PaMaL"][0]
+            if view is titled:
+                counts.append(int(kept.sum()))
+                points = max(points, len(kept))
             ax.plot(*values.T, color=color, lw=1, zorder=1)
             look: dict[str, Any] = {"s": 30, "edgecolors": color, "zorder": 2}
             ax.scatter(*values[kept].T, c=color, label="not dominated", **look)
@@ -68,15 +73,12 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             ax.margins(0.2)
         x, y = next(iter(view.values())).objectives
         style.label_once(part, named(x), named(y, "\n"))
-    counts = sorted({int(one.finite().non_dominated().sum()) for one in titled.values()})
-    number = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    number = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
     words = (
-        f"The run leaves a choice of {number} networks of which none dominates another (filled), "
-        f"of {len(first.finite())} along α₁, the share of the first member."
+        f"A run leaves a choice of {number} networks of which none dominates another (filled), "
+        f"of {points} along α₁, the share of the first member."
     )
-    if len(titled) > 1:
-        words = words.replace("The run leaves", "Each run leaves")
-    if counts[-1] == 1:
+    if max(counts) == 1:
         words = "One network dominates all others along α₁, the share of the first member."
     return style.stamp(figure, provenance, words)
 
