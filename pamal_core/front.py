@@ -61,6 +61,11 @@ class Front:
         return len(self.alphas)
 
     def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, str):
+            raise InputError(
+                "A front is indexed by rows: numbers, a slice, a mask or a list. `table` has its "
+                f"columns. Found {rows!r}."
+            )
         if not isinstance(rows, int | np.integer):
             # As pandas takes them: a boolean Series is matched by its index.
             every = pd.Series(range(len(self)), self.table.index)

@@ -100,12 +100,13 @@ def fit(
 
     A note, which is also a warning, tells what may be meant otherwise: outputs that look like
     probabilities, losses or targets of unlike scale, batches of one example, a task that is not
-    learnt. Raises InputError before training for what cannot be right, such as NaN in inputs or a
-    loss that is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate`
-    do. An error of a baseline becomes a note.
+    learnt or that no batch has a label of. Raises InputError before training for what cannot be
+    right, such as NaN in inputs or a loss that is a sum over the batch, and InputError and
+    NonFiniteError as `train` and `evaluate` do. An error of a baseline becomes a note.
     """
     names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
     _check_start(start, epochs)
+    check_number("seed", seed, 0, whole=True)
     check_type("soup", soup, bool, "True")
     if soup:
         _check_soup(start, num_tasks, model, preference=preference, penalty=penalty, window=window)

@@ -294,6 +294,7 @@ TRAINING = {
     "a decay in words": (lambda: epoch(ema="0.9"), "above 0 and below 1. Found ema='0.9'"),
     "a share below 0": (lambda: fitted(averaging=-0.1), "number > 0. Found averaging=-0.1"),
     "a true share": (lambda: fitted(averaging=True), "number > 0. Found averaging=True"),
+    "a seed in words": (lambda: fitted(seed="a"), "whole number >= 0. Found seed='a'"),
     "a start below 0": (lambda: fitted(start=-1), "whole number >= 0. Found start=-1"),
     "half a start": (lambda: fitted(start=0.5), "whole number >= 0. Found start=0.5"),
     "a true start": (lambda: fitted(epochs=2, start=True), "number >= 0. Found start=True"),
@@ -398,6 +399,7 @@ EVALUATION = {
         lambda: front().choose(best="c"),
         "must be one of a/loss, b/accuracy. Found 'c'",
     ),
+    "a column for a row": (lambda: front()["a"], "indexed by rows: .* Found 'a'"),
     "a bound of nothing": (
         lambda: front().choose(best="a", at_least=0.9),
         "`at_least` must have a number for each bound, by name, .* Found 0.9",
