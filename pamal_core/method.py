@@ -1,5 +1,12 @@
 """Algorithm 1: one training step of any method that is a network, a preference, a balancer and a
-penalty."""
+penalty.
+
+To read it in the order of a step: `Method.draw` draws alpha (`simplex`), `Method._forward` mixes
+the weights (`ensemble`), runs the model with them (`skeleton`) and computes the losses (`tasks`).
+`Method._backward` asks for the slopes of the penalty (`penalties`) and for a direction
+(`balancing`), and gives each member its share. The loop around it, with the optimiser, is
+`training`.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

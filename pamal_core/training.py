@@ -186,8 +186,10 @@ def train(
       first inputs of this call, 512 examples or more, if its layers track statistics.
     - `resume`: the `Training.state_dict` that `on_epoch` took of a training that was stopped. With
       the same arguments it ends with the same bits as one that was not.
-    - `on_step`, `on_epoch`: called with the `Training` so far after each step and each epoch. They
-      stop it by `training.stop = True`; an epoch cut short counts with the steps it had.
+    - `on_step`, `on_epoch`: called with the `Training` so far after each step and each epoch. It
+      has `epoch`, `step`, `losses`, `alphas`, `network`, and in `history[-1]` the row that a logger
+      wants of an epoch. They stop it by `training.stop = True`; an epoch cut short counts with the
+      steps it had.
     - `progress`: whether a bar is shown.
 
     Returns a row per epoch: `{"epoch": 1, "price/loss": 0.4, ...}`, with the mean loss of each task

@@ -1,8 +1,9 @@
 """Balancers turn T task losses, or their gradients, into one direction.
 
 A *loss* balancer replaces the task weights of a draw; its direction costs one backward pass. A
-*gradient* balancer combines the rows of the Jacobian and costs T backward passes. All balancers
-broadcast over leading dimensions, except for Gram balancers, which take one Jacobian at a time.
+*gradient* balancer combines the rows of the Jacobian and costs T backward passes. A step asks for
+the direction of one draw at a time, so one of your own need not broadcast. Ours broadcast over
+leading dimensions, except for Gram balancers, which take one Jacobian at a time.
 """
 
 from pamal_core.balancing.base import Balancer as Balancer
