@@ -430,7 +430,7 @@ def test_what_the_page_of_choices_says_of_draws(runs):
     text, found = passage("choices", "draws-text"), comparisons.draws(runs).astype(float)
     ours = found.index.get_level_values(0).str.startswith("PaMaL")
     drawn = found.filter(like="draw ").xs("hypervolume", level="measure")
-    assert "the draw of this book is the best of the five for LS and for UW" in text
+    assert "The draw of this book is the best of the five for LS and for UW" in text
     assert (drawn.loc[["LS", "UW"]].idxmax(axis=1) == "draw 0").all()
     lead = drawn.filter(like="PaMaL", axis=0).iloc[0] - drawn.loc["LS"]
     assert "leave PaMaL a larger lead" in text and lead.idxmin() == "draw 0"
