@@ -29,6 +29,7 @@ from pamal_companion.study.statistics import Estimate
 WIDTH, HEIGHT = 200, 20
 RULE = re.compile(r"- (.+?): (.+)")
 PAGES = {"results/claims.html": claims.CLAIMS, "results/beyond.html": claims.FINDINGS}
+TURNED = {"ahead": "behind", "behind": "ahead"}
 DECIDED = "decided-in-advance"
 """The section that has the registered words of a page."""
 
@@ -63,15 +64,19 @@ def points_of(experiment: str) -> float:
 
 
 def of_claim(label: str, text: str, page: str, claim: Claim, runs: Runs) -> Line:
-    """The line of a claim; ValueError where it is not one comparison of hypervolumes."""
+    """Return the line of a claim, turned round if it is of a baseline against PaMaL; raise
+    ValueError where it is not one comparison of hypervolumes."""
     judged = judge(claim, runs)
     (part,) = judged.parts
     if not claim.is_compared or claim.of_ratio or "hypervolume" not in str(claim.measures[0]):
         raise ValueError(text)
     points = points_of(claim.ours[0].experiment)
     seeds = part.in_seeds if part.seeds else ""
-    address = f"{page}#{claims.anchor(text)}"
-    return Line(label, address, text, judged.word, part.estimate, points, seeds)
+    address, word, estimate = f"{page}#{claims.anchor(text)}", judged.word, part.estimate
+    if claim.ours[0].method != "pamal":
+        word, estimate = TURNED.get(word, word), estimate._replace(value=-estimate.value)
+        seeds = re.sub(r"(\d+) against (\d+)", r"\2 against \1", seeds)
+    return Line(label, address, text, word, estimate, points, seeds)
 
 
 @cache

@@ -24,7 +24,7 @@ def table(experiment: str, options: Any, method: Any, splits: Any) -> pd.DataFra
     """
     network, lr = method.network, options.lr
     is_scaled = affects("lr_scaling", options.method) and options.lr_scaling == "members"
-    rate = f"{network.num_members} × {lr:g}" if is_scaled else f"{lr:g}"
+    rate = f"{network.num_members} × {lr:g} (LS: {lr:g})" if is_scaled else f"{lr:g}"
     sizes = [len(part) for part in (splits.train, splits.validation, splits.test)]
     here = {
         "data": " / ".join(f"{size:,}" for size in sizes) + " examples",

@@ -42,7 +42,10 @@ def judged(name):
     known = claims.CLAIMS | claims.FINDINGS
     if name in known:
         found = judge(known[name], frame.read())
-        return found.word, found.parts[0].estimate.value
+        word, value = found.word, found.parts[0].estimate.value
+        if known[name].ours[0].method == "pamal":
+            return word, value
+        return {"ahead": "behind", "behind": "ahead"}.get(word, word), -value
     question, _, text = name.partition(": ")
     row = registered.verdicts(registered.read(question)).loc[text]
     return row["verdict"], float(row["estimate"].split()[0].replace("\N{MINUS SIGN}", "-"))

@@ -28,7 +28,7 @@ def test_multimnist_has_the_lenet_of_appendix_c1():
             "each of 2 heads: linear to 50, linear to 10; 27,450 weights"
         ),
         "members": "2",
-        "optimiser": "Adam, rate 2 × 0.001",
+        "optimiser": "Adam, rate 2 × 0.001 (LS: 0.001)",
         "training": "4 epochs, batches of 64",
         "draws": "W = 4, p = 1, λ = 0",
     }
@@ -57,7 +57,7 @@ def test_each_experiment_has_six_rows_and_its_number_of_weights(name):
         ("ls", "Adam, rate 0.001", "none: one network"),
         ("phn", "Adam, rate 0.001", "W = 1, p = 0.2, λ = 0"),
         ("cosmos", "Adam, rate 0.001", "W = 1, p = 1.2, λ = 2"),
-        ("low_rank", "Adam, rate 2 × 0.001", "W = 4, p = 1, λ = 0"),
+        ("low_rank", "Adam, rate 2 × 0.001 (LS: 0.001)", "W = 4, p = 1, λ = 0"),
     ],
 )
 def test_a_baseline_has_its_own_rate_and_draws(method, rate, draws):
