@@ -70,9 +70,9 @@ def answer() -> str:
         estimate(fairness, f"{told.OURS} - {other}", "ahead")
     return (
         "**You have compute for 40 epochs of LS. Is one run of PaMaL the better use of it?**\n\n"
-        "*On MultiMNIST it is, by a little, if all methods average their weights.* You get a choice "
-        "of networks, and lose nothing for it. With four stratified draws per step, the network that you would choose from the front "
-        "is level with the one network of LS. If you care about one digit only, the front has a "
+        "*On MultiMNIST it is, by a little, if all average their weights.* You get a choice of "
+        "networks, and lose nothing for it. With four stratified draws per step, the network that "
+        "you would choose from the front is level with the one network of LS. If you care about one digit only, the front has a "
         f"network that reads it {told.between(over_ls)} points better. A rewarded soup gives you "
         "nearly the same choice. PaMaL with four draws is ahead of the soup, by "
         f"{told.between(over_soup)} points on each digit; with one draw per step the two are "
@@ -82,9 +82,8 @@ def answer() -> str:
         f"*On {FAIRNESS}, at a gap of at most 0.01, a soup is better than PaMaL*, and PaMaL is "
         "better than LS, a sweep and PHN. At two other gaps PaMaL is not above the last two.\n\n"
         "So train one LS if a single balanced network is all you need. If you need a choice, train "
-        "a soup as well as PaMaL. On the digits the soup's front "
-        "comes nearest to PaMaL's of all that we trained for as long, and on fairness the soup is "
-        "better."
+        "a soup as well as PaMaL. On the digits the soup's front comes nearest to PaMaL's of all "
+        "that we trained for as long, and on fairness the soup is better."
     )
 
 
