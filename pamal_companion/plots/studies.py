@@ -73,8 +73,12 @@ def heat_maps_figure(
         bar.locator = MaxNLocator(4)
         bar.set_label(quantity.replace("  (", "\n("))
     first = quantities[0]
-    best = {name: row[first].stack().idxmax() for name, row in maps.items()}
-    places = "; ".join(f"{name}: W = {W}, λ = {lam:g}" for name, (W, lam) in best.items())
+    texts = []
+    for name, row in maps.items():
+        table = row[first]
+        i, j = np.unravel_index(np.nanargmax(table), table.shape)
+        texts.append(f"{name}: W = {table.index[i]}, λ = {table.columns[j]:g}")
+    places = "; ".join(texts)
     words = f"Where the {first.partition('  ')[0]} is largest: {places}. Means over seeds."
     return style.stamp(figure, provenance, words)
 

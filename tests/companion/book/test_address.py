@@ -11,7 +11,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[3]
 ADDRESS = "https://github.com/somebody/some-book"
-SITE = "https://somebody.github.io/some-book"
+SITE = "https://somebody.github.io/pages"
 CITED = (ROOT / "CITATION.cff").read_text("utf-8")
 TOC = "format: jb-book\nroot: index\nchapters:\n  - file: results/schematics\n"
 FILES = (
