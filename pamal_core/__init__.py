@@ -4,6 +4,8 @@ Wrap M networks in a `WeightEnsemble`, train their convex hull with `Method` and
 the `Front` that `evaluate` returns, and `export` the network at the alpha you choose.
 """
 
+import getpass
+import os
 from importlib import import_module
 
 __version__ = "1.0.0"
@@ -30,6 +32,22 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME)
+
+
+def _name_torchs_cache() -> None:
+    """Name a folder for code that torch compiles if the user has no name, as in a container that
+    runs as a number. When it makes its first optimiser, torch asks for the name, and would raise.
+    """
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # KeyError up to Python 3.12
+        import tempfile
+
+        folder = os.path.join(tempfile.gettempdir(), f"torchinductor_{os.getuid()}")
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
+
+
+_name_torchs_cache()
 
 
 def __getattr__(name: str) -> object:

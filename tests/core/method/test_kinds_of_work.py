@@ -19,7 +19,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core as pamal
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [
+    pytest.mark.filterwarnings("error"),
+    # torch's advice to those who have Python 3.13.0.
+    pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning"),
+]
 
 
 class Heads(SharedBottom):
@@ -225,8 +229,6 @@ def test_bfloat16_and_checkpointing(model, dtype):
     assert share == pytest.approx(point.metrics["sold/accuracy"]) and share > 0.9
 
 
-# torch's advice to those who have Python 3.13.0.
-@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
 def test_what_is_exported_compiles_and_is_traced():
     x, loader = houses().tensors[0], DataLoader(houses(), batch_size=60)
     # ----
