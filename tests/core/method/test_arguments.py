@@ -30,6 +30,7 @@ from pamal_core import (
 from pamal_core.balancing import (
     IMTL,
     MGDA,
+    Balancer,
     CAGrad,
     DynamicWeightAverage,
     MovingAverage,
@@ -52,6 +53,13 @@ TASKS = [regression("a"), classification("b")]
 BATCH = (torch.randn(6, 3), torch.randn(6), torch.randint(2, (6,)))
 METRIC = TASKS[0].metrics[0]
 ALPHA = torch.tensor([0.5, 0.5])
+
+
+class Losses(Balancer):
+    """A balancer whose direction is none."""
+
+    def direction(self, draw):
+        return draw.losses
 
 
 def ensemble(**options):
@@ -234,6 +242,10 @@ METHOD = {
     "a lattice of a point": (lambda: lattice(2, 1), "whole number >= 2. Found num_points=1"),
 }
 BALANCERS = {
+    "losses for a direction": (
+        lambda: epoch(method=method(balancer=Losses())),
+        r"direction of Losses must be one tensor \[31\], .* Found one tensor \[2\]",
+    ),
     "another form": (lambda: MovingAverage(form="mean"), "`form` must be one of paper, released"),
     "no history": (lambda: MovingAverage(0), "whole number >= 1. Found history=0"),
     "half a history": (lambda: MovingAverage(2.5), "whole number >= 1. Found history=2.5"),
