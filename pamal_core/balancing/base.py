@@ -1,13 +1,15 @@
 """The interface of every balancer, and the draw that it gets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from pamal_core.errors import InputError
+from pamal_core.inputs import described
 from pamal_core.weights import ByMember, ByTask, Theta, Weights, flatten
 
 
@@ -77,3 +79,13 @@ class Balancer(ABC):
     def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 optional as well
         """Continue from `state`, which `state_dict` returned. Its tensors are in main memory: move
         them to the losses where they are used."""
+
+
+def check_result(function: Callable[..., Any], what: str, result: object, size: int) -> None:
+    """Raise InputError unless `result`, which a subclass's `function` returned, is a tensor of
+    `size` numbers: torch would broadcast some other shapes, and add one number to each entry."""
+    if not isinstance(result, Tensor) or result.shape != (size,):
+        raise InputError(
+            f"`{function.__qualname__}` must return {what}, a tensor [{size}]. "
+            f"Found {described(result)}."
+        )

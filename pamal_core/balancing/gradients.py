@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from pamal_core.balancing.base import Balancer, Draw
+from pamal_core.balancing.base import Balancer, Draw, check_result
 from pamal_core.errors import InputError, check_choice
 from pamal_core.weights import ByMember, ByTask, Direction, Jacobian, Theta
 
@@ -24,6 +24,7 @@ class GradientBalancer(Balancer):
     def direction(self, draw: Draw) -> Theta:
         jacobian = torch.stack(draw.gradients())
         shared = self.combine(jacobian[:, : draw.num_shared], draw.weights)
+        check_result(self.combine, "one direction", shared, draw.num_shared)
         direction = torch.cat([shared, draw.weights @ jacobian[:, draw.num_shared :]])
         return direction if draw.penalty is None else direction + draw.penalty @ jacobian
 

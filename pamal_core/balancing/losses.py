@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from pamal_core.balancing.base import Balancer, Draw
+from pamal_core.balancing.base import Balancer, Draw, check_result
 from pamal_core.errors import check_choice, check_number
 from pamal_core.weights import ByTask, Theta
 
@@ -25,8 +25,9 @@ class LossBalancer(Balancer):
         """
 
     def direction(self, draw: Draw) -> Theta:
-        weights = draw.penalised(self.reweigh(draw.losses.detach(), draw.weights))
-        return draw.gradient(weights @ draw.losses)
+        weights = self.reweigh(draw.losses.detach(), draw.weights)
+        check_result(self.reweigh, "a weight for each task", weights, len(draw.losses))
+        return draw.gradient(draw.penalised(weights) @ draw.losses)
 
 
 class Linear(LossBalancer):

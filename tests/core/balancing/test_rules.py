@@ -23,6 +23,7 @@ from pamal_core.balancing import (
     GradientBalancer,
     GramBalancer,
     Linear,
+    LossBalancer,
     MovingAverage,
     NashMTL,
     PCGrad,
@@ -301,3 +302,22 @@ def test_a_rule_that_does_not_exist_is_refused(make, message, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrong", [lambda row: row[:1], lambda row: row.sum(), lambda _row: None])
+def test_what_a_rule_of_ones_own_returns_has_its_shape(wrong):
+    """torch would add a single number to each entry, without an error."""
+
+    class Losses(LossBalancer):
+        def reweigh(self, losses, weights):
+            return wrong(losses)
+
+    class Gradients(GradientBalancer):
+        def combine(self, jacobian, weights):
+            return wrong(jacobian[0])
+
+    jacobian = double([[3, 4, 0], [0, 0, 2]])
+    with pytest.raises(InputError, match=r"Losses.reweigh` must return a weight .* a tensor \[2\]"):
+        direction(Losses(), jacobian, penalty=double([1, 1]))
+    with pytest.raises(InputError, match=r"Gradients.combine` must return one .* a tensor \[3\]"):
+        direction(Gradients(), jacobian)
