@@ -71,7 +71,13 @@ class Experiment:
 
     def resolved(self, options: Options, splits: Splits) -> Options:
         """Return `options` with the `defaults` for `splits` where they were left unset."""
-        values = self.defaults["sample" if splits.is_sample else "full"]
+        part = "sample" if splits.is_sample else "full"
+        values = self.defaults.get(part, {})
+        if "epochs" not in values:
+            raise InputError(
+                f'`defaults` of {self.name} must have `epochs` under "{part}". '
+                f"Found {self.defaults}."
+            )
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
         begins_as_one = options.method == "low_rank" and (
             not options.train_base or options.shared_epochs is not None
