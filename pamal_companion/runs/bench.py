@@ -360,7 +360,8 @@ def make(plan: Plan, seeds: Sequence[int], out: Path, *, progress: bool = True) 
     Each method is run with half the paper's rate, the rate and double, at the seed `CHOOSING`. The
     rate with the largest hypervolume on validation is chosen, and each of `seeds` is run with it. A
     run that was stopped goes on from its last epoch. Raise DivergedError, with no checkpoint left,
-    if a run of the chosen rate diverges, or one of each rate.
+    if a run of the chosen rate diverges, or one of each rate. Raise InputError if a method has no
+    hypervolume, or 0, at each rate.
     """
     made, total = Made({}, {}, {}), len(plan.methods) * (len(FACTORS) + len(seeds))
     with tqdm(total=total, disable=not progress, unit="run") as bar:
@@ -377,6 +378,13 @@ def make(plan: Plan, seeds: Sequence[int], out: Path, *, progress: bool = True) 
             if not finite:
                 nowhere = f"{method} on {plan.experiment.name} has no hypervolume on validation."
                 raise failed or InputError(nowhere)
+            if not any(finite.values()):  # every rate would be the best, and all methods level
+                raise InputError(
+                    f"The hypervolume of {method} on {plan.experiment.name} is 0 at each rate: no "
+                    "network is better than `reference` at every task. Choose more `epochs`, or a "
+                    "reference that is above a measure that should be low. Found "
+                    f"{plan.experiment.reference}."
+                )
             made.volumes[method] = volumes
             made.chosen[method] = max(finite, key=lambda rate: finite[rate])
             made.records[method] = []
