@@ -246,7 +246,7 @@ def bench(
     )
     names = [name.strip() for name in experiments.split(",") if name.strip()]
     changes = {name: grid.value(value) for name, value in given}
-    document, parts = dict[str, Any](), list[str]()
+    document, parts, printed = dict[str, Any](), list[str](), list[Any]()
     with added(found.methods):
         # All that can be refused is, before anything is written.
         plans = [
@@ -257,13 +257,14 @@ def bench(
             name, about = plan.experiment.name, plan.splits.description
             made, figure = own.make(plan, numbers, out), out / f"{name}.png"
             tables = study.tables(made.volumes, made.chosen, made.records, found.methods)
+            printed += tables.values()
             caption = study.draw(figure, made.records, f"{about} Test.")
             document[name] = {"data": about, "passes": plan.passes, "figure": figure}
             document[name] |= {title: rows.to_dict("records") for title, rows in tables.items()}
             parts.append(fill(f"{name}: {about} Passes of each run: {plan.passes}.", WIDTH))
             parts += [f"{title}\n{_table(rows)}" for title, rows in tables.items()]
             parts.append(f"figure: {figure}\n{fill(caption, WIDTH)}")
-    return document, [*parts, fill(study.WORDS, WIDTH)], True
+    return document, [*parts, fill(study.words(printed), WIDTH)], True
 
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:

@@ -12,19 +12,37 @@ from pamal_companion.plots import style
 from pamal_companion.plots.studies import methods_figure
 from pamal_companion.runs.records import Record
 from pamal_companion.study import comparisons, frame, paper
-from pamal_companion.study.measures import CHOSEN
+from pamal_companion.study.measures import CHOSEN, margin
 from pamal_companion.study.statistics import WITHIN, number
 
 FRONT, NETWORK = "hypervolume ↑", "one network ↑"
-WORDS = (
-    'A chosen rate that is "an end" of the three may not be the best: move them with -p lr. '
+END = 'A chosen rate that is "an end" of the three may not be the best: move them with -p lr.'
+ONE = (
     '"one network" is the product of the objectives of one network. Of a front it is the network '
-    "with the largest product on validation. A method is ahead or behind if the 95 % interval of "
-    f"the difference leaves out 0, and level if the 90 % interval lies within {WITHIN}. Otherwise "
-    "it is open, and more seeds may tell. The words are not corrected for how many there are. The "
-    "seed at which rates are chosen judges no method."
+    "with the largest product on validation."
 )
-"""Meaning of the words in the tables."""
+VERDICTS = (
+    "A method is ahead or behind if the 95 % interval of the difference leaves out 0, and level if "
+    f"the 90 % interval lies within {WITHIN}. Otherwise it is open, and more seeds may tell."
+)
+LOSSES = (
+    "Where an objective is a loss, or has another unit, the hypervolume has no margin, and no "
+    "method is level unless it is the same."
+)
+SEEDS = (
+    "The words are not corrected for how many there are. The seed at which rates are chosen judges "
+    "no method."
+)
+
+
+def words(tables: Iterable[pd.DataFrame]) -> str:
+    """Return the meaning of the words in `tables`, of one network or of losses only where there is
+    one."""
+    headings = [str(heading) for table in tables for heading in table]
+    has_one = NETWORK in headings
+    has_loss = any(has_unit(heading.rpartition(" ")[0]) for heading in headings)
+    said = [END, ONE * has_one, VERDICTS, LOSSES * has_loss, SEEDS]
+    return " ".join(part for part in said if part)
 
 
 def tables(
@@ -52,12 +70,20 @@ def tables(
         ),
         "test: mean ± deviation over seeds": means.reset_index(names="method"),
     }
+    # A share is between 0 and 1. What a difference means of another unit, the reference decides.
+    within = 0.0 if any(map(has_unit, measures.values())) else None
     for method in (*own,) or ("pamal",):
-        away = comparisons.ahead(named, found, judged, method)
+        away = comparisons.ahead(named, found, judged, method, within)
         away = away.rename_axis(["measure", "method", "other method"]).reset_index()
         away = away.drop(columns="method").rename(columns={"other": "its mean"})
         titled[f"test: {printed(method)} minus each other method"] = away
     return titled
+
+
+def has_unit(objective: str) -> bool:
+    """Return whether an objective, by its name, is no share of 1, as a loss is none; False of any
+    other name."""
+    return "/" in objective and not margin(objective)
 
 
 def printed(method: str) -> str:

@@ -49,13 +49,16 @@ def _compared(
     names: tuple[str, str] = ("without", "with"),
     measure: str = "hypervolume",
     split: str = "validation",
+    within: float | None = None,
 ) -> pd.DataFrame:
-    """Return `differences` of a measure between two settings."""
+    """Return `differences` of a measure between two settings, level `within` its margin or the one
+    given."""
+    within = margin(measure) if within is None else within
     numbers = {
         text: [frame.measured(runs, setting, measure, split) for setting in pair]
         for text, pair in pairs.items()
     }
-    return differences(numbers, names, is_better_high(measure), margin(measure))
+    return differences(numbers, names, is_better_high(measure), within)
 
 
 def labels(data: str, folder: str) -> dict[Setting, str]:
@@ -83,16 +86,21 @@ def methods(
 
 
 def ahead(
-    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], method: str = "pamal"
+    named: Mapping[Setting, Any],
+    runs: Runs,
+    measures: Mapping[str, str],
+    method: str = "pamal",
+    within: float | None = None,
 ) -> pd.DataFrame:
     """Return each setting of `method`, by its name, minus each setting of another method of all
     tasks, by each of the `measures`, on test. The verdict is "other data" where both were trained
-    on other data: the difference is not of the methods alone."""
+    on other data: the difference is not of the methods alone. `within` replaces the margin of each
+    measure."""
     ours = [setting for setting in named if setting.method == method]
     others = [s for s in named if s.method not in (method, "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
     names = "other", paper.PRINTED.get(method, method)
-    found = {h: _compared(runs, pairs, names, m, "test") for h, m in measures.items()}
+    found = {h: _compared(runs, pairs, names, m, "test", within) for h, m in measures.items()}
     other = [pair for pair, settings in pairs.items() if frame.have_other_data(runs, *settings)]
     for table in found.values():
         table.loc[other, "verdict"] = OTHER_DATA

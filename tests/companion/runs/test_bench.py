@@ -343,6 +343,55 @@ def test_a_wrong_option_is_told_in_a_sentence(arguments, said, write, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("returned", ["weights[:1]", "None", "losses.sum()"])
+def test_a_balancer_that_returns_another_shape_is_told(returned, write, tmp_path):
+    wrong = WORST.replace("weights * losses / losses.mean()", returned)
+    code, _, err = ask("bench", *write(mine=wrong, data=DATA), "--out", "out", *SMALL)
+    said = "error: `WorstFirst.reweigh` must return a weight for each task, a tensor [2]. Found "
+    assert code == 2 and err.startswith(said) and err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_experiment_needs_epochs_for_its_data(write):
+    text = DATA + "EXPERIMENT.defaults.pop('sample')\n"
+    code, _, err = ask("bench", *write(mine=WORST, data=text), "--out", "out", *SMALL)
+    assert code == 2 and '`defaults` of tiny must have `epochs` under "sample". Found {' in err
+
+
+LOSSES = """
+from dataclasses import replace
+from tiny_experiment import tiny
+from pamal_core import classification
+tasks = classification("first", metrics=["loss"]), classification("second", metrics=["loss"])
+EXPERIMENT = replace(tiny(), tasks=tasks, reference=(9.0, 9.0))
+"""
+
+
+def test_a_reference_that_no_network_reaches_is_refused(write):
+    """Otherwise every hypervolume is 0, and every method would be level."""
+    files = write(data=LOSSES.replace("9.0", "0.0"))
+    code, out, err = ask("bench", *files, "--out", "out", *SMALL)
+    assert (code, out) == (2, "")
+    assert "The hypervolume of pamal on tiny is 0 at each rate: no network is better" in err
+    assert "above a measure that should be low. Found (0.0, 0.0)." in err
+
+
+def test_a_hypervolume_of_losses_has_no_margin_and_the_words_say_so(write, monkeypatch):
+    """It has the units of the losses: in small units all methods would be level."""
+    monkeypatch.setattr("pamal_companion.study.measures.WITHIN", 1e9)
+    said = {}
+    for name, text in (("accuracies", DATA), ("losses", LOSSES)):
+        files = write(**{name: text})
+        _, document, _ = ask_json("bench", *files, "--out", name, *SMALL)
+        rows = document["tiny"]["test: PaMaL minus each other method"]
+        said[name] = {row["verdict"] for row in rows}
+        _, out, _ = ask("bench", *files, "--out", name, *SMALL)
+        text = " ".join(out.split())
+        assert ('"one network" is' in text) == (name == "accuracies")
+        assert ("has no margin" in text) == (name == "losses")
+    assert "level" in said["accuracies"] and "level" not in said["losses"]
+
+
 def test_an_experiment_needs_a_reference_for_each_task(write):
     text = DATA + "from dataclasses import replace\n"
     text += "EXPERIMENT = replace(EXPERIMENT, reference=(0.0,))\n"
