@@ -85,7 +85,7 @@ def at_equal_compute(ours: Setting, ls: Setting, runs: Runs) -> str:
     if word(away(runs, longer, ls, FRONT, "validation")) == "behind":
         return (
             f"{told} But {passes} epochs make LS worse: it is right in {accuracy}. "
-            f"{overfitting(ls, longer, runs)}So the LS to beat is still that of "
+            f"{overfitting(ls, longer, runs)}So at the paper's rate the LS to beat is that of "
             f"{ls.values['epochs']} epochs. {_advice(short, runs)}"
         )
     long = Pair("PaMaL", ours, longer)
@@ -150,10 +150,10 @@ def _fronts(pair: Pair, runs: Runs) -> str:
     """Return whether a whole front is ahead of the one network of LS, on validation."""
     found = away(runs, pair.ours, pair.ls, FRONT, "validation")
     return {
-        "ahead": f"PaMaL's whole front is ahead of that network ({volume(found)}).",
-        "behind": f"Even PaMaL's whole front is behind that network ({volume(found)}).",
-        "level": f"PaMaL's whole front and that network are level ({volume(found)}).",
-        "open": f"Whether PaMaL's whole front is ahead of that network is open ({volume(found)}).",
+        "ahead": f"On validation PaMaL's whole front is ahead of it ({volume(found)}).",
+        "behind": f"On validation even PaMaL's whole front is behind it ({volume(found)}).",
+        "level": f"On validation PaMaL's whole front is level with it ({volume(found)}).",
+        "open": f"Whether PaMaL's front is ahead of it on validation is open ({volume(found)}).",
     }[word(found)]
 
 

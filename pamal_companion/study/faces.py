@@ -162,7 +162,7 @@ def of_a_front(front: Front) -> str:
     names = [objective.task for objective in front.objectives]
     return (
         f"In this run {in_words(front.non_dominated().sum())} of the {len(front.alphas)} networks "
-        "are worth choosing: no other one is as good at every task and better at one. For "
+        "are not dominated: no other one is as good at every task and better at one. For "
         f"{listed(names)} the best network takes a share of {listed(shares)} from the member of "
         f"that task. A member alone has rank {listed(places)} of {len(front.alphas)} at its own "
         "task."

@@ -59,9 +59,8 @@ def trade(fronts: Sequence[Front]) -> str:
         return f"{of_which} only one is worth choosing, because no other one is better at any task."
     few = " or ".join(map(in_words, dict.fromkeys([floor(kept), ceil(kept)])))
     return (
-        f"{of_which} {few} are worth choosing: no other one is as good at every task and better at "
-        "one. "
-        f"From one end of them to the other, {_change(fronts)}. {_competition(fronts)}"
+        f"{of_which} {few} are not dominated: no other one is as good at every task and better at "
+        f"one. Among these networks {_change(fronts)}. {_competition(fronts)}"
     )
 
 
@@ -120,8 +119,8 @@ def beside_the_paper(runs: Runs) -> str:
     if np.isnan(Estimate(*row[tables.AWAY]).interval()[0]):
         return numbers
     return (
-        f"{numbers} We do not call the two different, because the 95% interval of the difference "
-        f"does not lie wholly beyond our tolerance of {tolerance}."
+        f"{numbers} The two may be equal: we call them different only if the 95% interval of the "
+        f"difference lies wholly beyond our tolerance of {tolerance}."
     )
 
 

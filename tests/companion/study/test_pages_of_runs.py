@@ -111,7 +111,7 @@ def test_a_page_of_full_data_opens_with_the_means_of_its_records(name):
 
 
 WORDS = {
-    "multimnist": ("PaMaL is ahead by", "LS is ahead by", "Even PaMaL's whole front is behind"),
+    "multimnist": ("PaMaL is ahead by", "LS is ahead by", "even PaMaL's whole front is behind"),
     "census": (
         "It is open which network is better: PaMaL's is 0.1 points above LS",
         "make LS worse",
@@ -361,8 +361,8 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
     strict, none, some = front(-up), front(up), front(noise)
     costs, little = "that gains on one task tends to lose on another", "the tasks hardly compete"
     assert pages.trade([strict]) == (
-        "Of the five, five are worth choosing: no other one is as good at every task and better at "
-        "one. From one end of them to the other, accuracy on a task changes by up to 400.0 points. "
+        "Of the five, five are not dominated: no other one is as good at every task and better at "
+        "one. Among these networks accuracy on a task changes by up to 400.0 points. "
         f"Along the front a network {costs} (rank correlation \N{MINUS SIGN}1.00)."
     )
     assert pages.trade([none]) == (
@@ -370,7 +370,7 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
     )
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    start = "On average over three seeds, two or three are worth choosing"
+    start = "On average over three seeds, two or three are not dominated"
     assert found.startswith(start)  # 5, 1 and 2
     assert f"{little} (rank correlation {correlation:.2f})" in found
 
@@ -380,7 +380,7 @@ def test_a_spread_is_told_in_the_unit_of_each_task():
     objectives = Objective("age/loss", False), Objective("gender/accuracy", True)
     found = pages.trade([Front(np.eye(2), losses, objectives)])
     told = "loss on age changes by 0.250 and accuracy on gender changes by 10.0 points."
-    assert f"From one end of them to the other, {told}" in found
+    assert f"Among these networks {told}" in found
 
 
 def test_one_network_has_no_trade_and_a_sample_no_paper():
