@@ -204,8 +204,9 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
     for name, value in first.named_parameters():
         if name in frozen and not torch.equal(value, frozen[name]):
             raise InputError(
-                "Frozen parameters are shared, so members must agree on them. "
-                f"Found that {name} of 0 and {k} differ."
+                "Frozen parameters are shared, so members must agree on them, as copies of one "
+                "module do: `num_members` makes these, and so does `fit` of a model. Found that "
+                f"{name} of 0 and {k} differ."
             )
     buffers = dict(member.named_buffers())
     if any(
