@@ -140,10 +140,10 @@ test-newest: $(UV)
 EPOCH = $$(git log -1 --format=%ct 2>/dev/null || echo 315532800)
 wheel: $(PINS) $(UV)
 	rm -rf build dist *.egg-info
-	$(UV) build --quiet --sdist --no-build-logs -b $(PINS) -o dist .
+	$(UV) build --quiet --python $(PYTHON) --sdist --no-build-logs -b $(PINS) -o dist .
 	$(PYTHON) .ci/same_sdist.py dist/*.tar.gz $(EPOCH)
-	umask 022 && SOURCE_DATE_EPOCH=$(EPOCH) $(UV) build --quiet --wheel --no-build-logs -b $(PINS) \
-	    -o dist dist/*.tar.gz
+	umask 022 && SOURCE_DATE_EPOCH=$(EPOCH) $(UV) build --quiet --python $(PYTHON) --wheel \
+	    --no-build-logs -b $(PINS) -o dist dist/*.tar.gz
 
 WHEEL := .venv-wheel
 test-wheel: wheel

@@ -4,7 +4,6 @@ import pickle
 import shutil
 import warnings
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,11 +35,12 @@ def made(identity="one"):
 
 
 def test_the_folder_for_what_is_made_is_not_the_one_of_the_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # who runs the tests may have none
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path))
     monkeypatch.setenv("PAMAL_DATA", "/shared")
     assert cache_root() == tmp_path
     monkeypatch.delenv("PAMAL_CACHE")
-    assert cache_root() == Path.home() / ".cache" / "pamal" / "cache"
+    assert cache_root() == tmp_path / "home" / ".cache" / "pamal" / "cache"
 
 
 def flipped(path):

@@ -5,7 +5,6 @@ import hashlib
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -50,11 +49,12 @@ def put(path, content):
 
 
 def test_the_folder_given_comes_before_the_environment_and_the_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # who runs the tests may have none
     monkeypatch.setenv("PAMAL_DATA", str(tmp_path))
-    assert data_root("~/x") == Path.home() / "x"
+    assert data_root("~/x") == tmp_path / "home" / "x"
     assert data_root() == data_root("") == tmp_path
     monkeypatch.delenv("PAMAL_DATA")
-    assert data_root() == Path.home() / ".cache" / "pamal"
+    assert data_root() == tmp_path / "home" / ".cache" / "pamal"
 
 
 def test_a_root_that_is_no_folder_warns_and_the_sample_is_taken(monkeypatch, tmp_path):
