@@ -15,6 +15,7 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 
 import numpy as np
 from PIL import UnidentifiedImageError
@@ -268,6 +269,8 @@ def fetch(url: str, size: int, sha256: str, path: Path) -> None:
             url, f"sha256:{sha256}", fname=path.name, path=path.parent, downloader=download
         )
     except (OSError, ValueError, HTTPException) as error:  # pooch's ValueError: a wrong checksum
+        if isinstance(error, HTTPError):  # it holds the server's answer open
+            error.close()
         raise InputError(
             f"Could not fetch {url} to {path}: {error}. Put the file there by hand, or name "
             "another data root."
