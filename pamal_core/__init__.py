@@ -34,20 +34,16 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME)
 
 
-def _name_torchs_cache() -> None:
-    """Name a folder for code that torch compiles if the user has no name, as in a container that
-    runs as a number. When it makes its first optimiser, torch asks for the name, and would raise.
-    """
+def _name_the_user() -> None:
+    """Set LOGNAME if the user has no name, as in a container that runs as a number. torch asks for
+    the name when it makes its first optimiser, and when it compiles, and would raise."""
     try:
         getpass.getuser()
     except (KeyError, OSError):  # KeyError up to Python 3.12
-        import tempfile
-
-        folder = os.path.join(tempfile.gettempdir(), f"torchinductor_{os.getuid()}")
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
+        os.environ["LOGNAME"] = f"user{os.getuid()}"
 
 
-_name_torchs_cache()
+_name_the_user()
 
 
 def __getattr__(name: str) -> object:

@@ -17,6 +17,8 @@ pwd.getpwuid = nobody
 {}
 import torch
 torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
+import getpass  # torch._inductor asks for the name itself
+assert getpass.getuser()
 """
 
 
