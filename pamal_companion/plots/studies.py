@@ -144,7 +144,7 @@ def sampling_figure(
     cosine.xaxis.set_major_locator(MaxNLocator(integer=True))
     cosine.set(xlabel="epoch", ylabel="cosine of the members", ylim=(-0.05, 1.05))
     handles, _ = cosine.get_legend_handles_labels()
-    ends = [np.mean([curve[-1] for curve in similarities[p]]) for p in sorted(fronts)]
+    ends = [np.mean([np.asarray(curve)[-1] for curve in similarities[p]]) for p in sorted(fronts)]
     words = ""
     if len(ends) > 1 and (np.diff(ends) > 0).all():
         words = (
