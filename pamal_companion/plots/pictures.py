@@ -163,4 +163,4 @@ def _show_maps(figure: Figure, rows: Array, labels: Any, depths: Any, top: float
     rows[0, 0].set_title("classes")
     rows[0, 1].set_title("inverse depth")
     bar = figure.colorbar(drawn, ax=rows[-1, 1], location="bottom", shrink=0.9, aspect=30)
-    bar.set_label("inverse depth, disparity / 256 px\n(higher is nearer)")
+    bar.set_label("inverse depth\n(disparity / 256 px,\nhigher is nearer)")

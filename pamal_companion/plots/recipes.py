@@ -37,6 +37,8 @@ def within_figure(
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
     axes[1].set_ylim(closer)
+    if style.on_phone():
+        x = x.replace("  (", "\n(")
     style.label_once(figure, f"{x}, log scale", y)
     words = "Lines are means over seeds, bands their 95 % intervals."
     return style.finish(figure, provenance, None, words, ncols=3)

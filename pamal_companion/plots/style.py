@@ -8,6 +8,7 @@ that is `twice` draws its figure again for a phone, `PHONE` inches wide, with it
 import json
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -253,7 +254,7 @@ def panels(
     how = {"figsize": (width(most), height * rows), "squeeze": False, **how}
     figure, axes = plt.subplots(rows, columns, **how)
     for k, (ax, title) in enumerate(zip(axes.flat, named, strict=False)):
-        ax.set_title(title)
+        ax.set_title(textwrap.fill(title, 46) if on_phone() else title)
         if k + columns >= len(named):  # of a shared axis, which only the last row would show
             ax.tick_params(labelbottom=True)
     for ax in axes.flat[len(named) :]:
