@@ -118,7 +118,7 @@ def test_the_verdict_is_in_view(built_book, open_page, name, width):
     assert hidden == []
 
 
-@pytest.mark.parametrize("page_name", ["results/census", "results/beyond", "api"])
+@pytest.mark.parametrize("page_name", ["results/census", "results/theory", "api"])
 def test_what_is_wider_than_a_phone_says_so(built_book, open_page, page_name):
     path = built_book / f"{page_name}.html"
     page = open_page(path, viewport={"width": 380, "height": 800})
