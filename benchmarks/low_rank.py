@@ -61,7 +61,7 @@ class Trained:
             self.step = plain_step(network, TASKS, batch, self.optimizer)
 
     def counts(self) -> dict[str, int]:
-        """How many numbers are held after a step."""
+        """Return how many numbers are held after a step."""
         network, parameters = self.network, [*self.network.parameters()]
         moments = [v for one in self.optimizer.state.values() for v in one.values() if v.ndim]
         return {
@@ -72,7 +72,7 @@ class Trained:
         }
 
     def peak(self) -> int:
-        """Bytes at the peak of a step, at whose start there are no gradients."""
+        """Return the bytes at the peak of a step, at whose start there are no gradients."""
         peak, counts = peak_bytes(self.step), self.counts()
         before = counts["stored"] + counts["moments"] + size(self.network.buffers())
         return peak + before * torch.float32.itemsize
@@ -85,7 +85,7 @@ def size(tensors: Iterable[Tensor]) -> int:
 def ways(
     make: Callable[[], nn.Module], members: list[int], ranks: list[int]
 ) -> dict[str, tuple[nn.Module, str]]:
-    """By its name a network, and what it is compared with beside the plain one."""
+    """Return a network by its name, and what it is compared with beside the plain one."""
     found: dict[str, tuple[nn.Module, str]] = {PLAIN: (make(), PLAIN)}
     for m in members:
         rows = np.full((m, len(TASKS)), 1 / len(TASKS))

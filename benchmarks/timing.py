@@ -20,8 +20,8 @@ def plain_step(
     *,
     one_by_one: bool = False,
 ) -> Callable[[], None]:
-    """One step of a plain PyTorch loop, zero_grad included: back through the mean of the losses, or
-    `one_by_one` through each of them."""
+    """Return one step of a plain PyTorch loop, zero_grad included: back through the mean of the
+    losses, or `one_by_one` through each of them."""
 
     def step() -> None:
         optimizer.zero_grad()
@@ -37,7 +37,7 @@ def plain_step(
 def training_step(
     method: Method, batch: Sequence[Tensor], optimizer: torch.optim.Optimizer
 ) -> Callable[[], None]:
-    """One step of `method` on `batch`, zero_grad included."""
+    """Return one step of `method` on `batch`, zero_grad included."""
     rng = np.random.default_rng(0)
 
     def step() -> None:
@@ -55,7 +55,7 @@ def ensemble_step(
     window: int,
     lam: float = 0.0,
 ) -> Callable[[], None]:
-    """A step of PaMaL, or of LS with a single member."""
+    """Return a step of PaMaL, or of LS with a single member."""
     share = [[1 / len(tasks)] * len(tasks)] if len(members) == 1 else None
     network = WeightEnsemble(members, task_weights=share, shared="encoder").to(batch[0].device)
     method = Method(network, tasks, penalty=MultiForward(lam), window=window)
@@ -68,8 +68,8 @@ def in_turn(
     repeats: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, np.ndarray]:
-    """By its name the seconds of each step, [rounds]: a round runs every one of them that often,
-    and a round before the first warms up."""
+    """Return the seconds of each step [rounds], by its name: a round runs every step that
+    often, and a round before the first warms up."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds + 1):
         for name, step in steps.items():
@@ -81,7 +81,7 @@ def in_turn(
 
 
 def peak_bytes(step: Callable[[], None]) -> int:
-    """The most that one step adds to what is allocated already."""
+    """Return the most that one step adds to what is allocated already."""
     step()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         step()

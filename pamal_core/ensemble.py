@@ -135,7 +135,8 @@ def member_parameters(network: Network) -> list[tuple[str, Tensor]]:
 
 
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
-    """The matrix W [M, T], the identity if None; InputError unless its rows are on the simplex."""
+    """Return the matrix W [M, T], the identity if None. Raise InputError unless its rows are on the
+    simplex."""
     given = np.eye(num_members) if task_weights is None else task_weights
     shape = as_array(given).shape
     if len(shape) != 2 or shape[0] != num_members or not shape[1]:
@@ -147,7 +148,8 @@ def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
 
 
 def check_kinds(model: nn.Module) -> None:
-    """InputError unless `model` has trainable weights, of one real dtype and on one device."""
+    """Raise InputError unless `model` has trainable weights, of one real dtype and on one
+    device."""
     trained = [p for p in model.parameters() if p.requires_grad]
     kinds = {f"{p.dtype} on {p.device}" for p in trained}
     if len(kinds) != 1 or not trained[0].is_floating_point():

@@ -104,7 +104,7 @@ def evaluate(
 
 
 def _check_finite(front: Front, dtype: torch.dtype) -> None:
-    """A warning where a metric is not finite."""
+    """Warn where a metric is not finite."""
     bad = ~np.isfinite(front.table.to_numpy(float))
     if not bad.any():
         return

@@ -13,8 +13,8 @@ from pamal_companion.runs.records import Record
 
 
 def seconds() -> dict[tuple[str, str], dict[str, float]]:
-    """By experiment and method, training and evaluation of each run of the grid that has a record,
-    by the key of the run."""
+    """Return training and evaluation, by experiment and method, of each run of the grid that has a
+    record, by the key of the run."""
     kinds: dict[tuple[str, str], dict[str, float]] = {}
     for name, run in grid.by_record().items():
         whole = "epochs" not in run.options  # a run of more epochs than the paper's is no measure

@@ -69,13 +69,13 @@ class Panel:
         self.parts = [f'<text class="title" x="{LEFT}" y="16">{title}</text>']
 
     def at(self, points: Iterable[Sequence[float]]) -> np.ndarray:
-        """Where points of the plane lie in the picture."""
+        """Return where points of the plane lie in the picture."""
         low, high = np.array([self.x, self.y], float).T
         share = (np.array([*points], float) - low) / (high - low)
         return np.array([LEFT, BOTTOM]) + share * [RIGHT - LEFT, TOP - BOTTOM]
 
     def axes(self, x: str, y: str) -> None:
-        """The left and the lower side of the frame, named."""
+        """Draw the left and the lower side of the frame, named."""
         self.parts += [
             f'<path class="grey thin" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}"/>',
             f'<text class="soft" x="{RIGHT}" y="{BOTTOM + 18}" text-anchor="end">{x}</text>',
@@ -83,12 +83,12 @@ class Panel:
         ]
 
     def line(self, points: Iterable[Sequence[float]], look: str) -> None:
-        """A line through `points`."""
+        """Draw a line through `points`."""
         joined = "L".join(f"{x:.1f} {y:.1f}" for x, y in self.at(points))
         self.parts.append(f'<path class="{look}" d="M{joined}"/>')
 
     def arrow(self, start: Sequence[float], end: Sequence[float], look: str) -> None:
-        """An arrow that stops short of both points."""
+        """Draw an arrow that stops short of both points."""
         a, b = self.at([start, end])
         along = (b - a) / np.linalg.norm(b - a)
         across = np.array([-along[1], along[0]])
@@ -100,14 +100,14 @@ class Panel:
         )
 
     def dots(self, points: Iterable[Sequence[float]], look: str, radius: float = 5) -> None:
-        """A disc at each of `points`."""
+        """Draw a disc at each of `points`."""
         self.parts += [
             f'<circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"/>'
             for x, y in self.at(points)
         ]
 
     def box(self, low: Sequence[float], high: Sequence[float], look: str) -> None:
-        """A pale rectangle between two corners."""
+        """Draw a pale rectangle between two corners."""
         (x, y), (x2, y2) = np.sort(self.at([low, high]), axis=0)
         size = f'width="{x2 - x:.1f}" height="{y2 - y:.1f}"'
         self.parts.append(f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" {size}/>')
@@ -120,13 +120,14 @@ class Panel:
         side: str = "start",
         shift: tuple[float, float] = (9, 4),
     ) -> None:
-        """`words` beside a point; `side` is what of them stands there: start, middle or end."""
+        """Write `words` beside a point; `side` is what of them stands there: start, middle or
+        end."""
         x, y = self.at([point])[0] + shift
         anchor = f'text-anchor="{side}"'
         self.parts.append(f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" {anchor}>{words}</text>')
 
     def write(self, name: str, seen: str) -> None:
-        """The picture as a file; `seen` is what it says to who cannot see it."""
+        """Write the picture into a file; `seen` is what it says to who cannot see it."""
         TARGET.mkdir(exist_ok=True)
         text = "\n".join(self.parts)
         (TARGET / f"{name}.svg").write_text(
@@ -137,7 +138,7 @@ class Panel:
 
 
 def conflict() -> None:
-    """Three networks as points in the plane of two losses, and the front."""
+    """Draw three networks as points in the plane of two losses, and the front."""
     front = schematics.bowls(lattice(2, 101) @ schematics.CENTRES)
     a, b = schematics.bowls(np.array([[0.25, 0.0], [0.62, 0.0]]))
     (worse,) = schematics.bowls(np.array([[0.6, 0.5]]))
@@ -159,7 +160,7 @@ def conflict() -> None:
 
 
 def idea() -> None:
-    """A run of Algorithm 1 on the toy problem: the segment in weight space, and its losses."""
+    """Draw a run of Algorithm 1 on the toy problem: the segment in weight space, and its losses."""
     problem = ToyProblem()
     starts = np.array([[INITIAL_POINTS[2], INITIAL_POINTS[3]]])
     every, seen = 200, (0, 10, 25, 250)
@@ -211,7 +212,8 @@ def idea() -> None:
 
 
 def digit() -> None:
-    """One test image of the first page's explorer, and what the network at each alpha reads."""
+    """Draw one test image of the first page's explorer, and what the network at each alpha
+    reads."""
     values = json.loads((HERE / "widgets" / "multimnist.json").read_text("utf-8"))
     stacked = np.frombuffer(base64.b64decode(values["network"]["stacked"]), "<f4").reshape(2, -1)
     raw = np.frombuffer(base64.b64decode(values["images"]["pixels"]), np.uint8)
@@ -276,7 +278,8 @@ def digit() -> None:
 
 
 def order() -> None:
-    """What the penalty looks at: the losses of one task, over how much each draw cares for it."""
+    """Draw what the penalty looks at: the losses of one task, over how much each draw cares for
+    it."""
     alphas = np.array([[0.15, 0.85], [0.4, 0.6], [0.65, 0.35], [0.9, 0.1]])
     situations = {"ordered": [0.9, 0.62, 0.4, 0.25], "violated": [0.62, 0.3, 0.72, 0.25]}
     titles = {"ordered": "In order: nothing to pay", "violated": "Out of order: one edge pays"}

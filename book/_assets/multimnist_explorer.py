@@ -45,7 +45,8 @@ ABOUT = (
 
 
 def of_run(path: Path) -> dict[str, Any]:
-    """The front of the run whose record is at `path`, its networks, and images for them to read."""
+    """Return the front of the run whose record is at `path`, its networks, and images for them to
+    read."""
     record = Record.read(path)
     given = {k: v for k, v in record.options.items() if k in MultiMNISTOptions.model_fields}
     options = MultiMNISTOptions(data="full", seed=record.seed, out=str(path), **given)
@@ -82,8 +83,8 @@ def of_run(path: Path) -> dict[str, Any]:
 
 
 def of_others(points: dict[str, Any]) -> dict[str, Any]:
-    """Where the explorer opens on the front `points`; and linear scalarisation and the networks for
-    one task, with the seed of the explorer's run and on validation, as its front."""
+    """Return where the explorer opens on the front `points`; and linear scalarisation and the
+    networks for one task, with the seed of the explorer's run and on validation, as its front."""
     objectives = tuple(Objective(**objective) for objective in points["objectives"])
     front = Front(np.array(points["alphas"]), pd.DataFrame(points["columns"]), objectives)
     beside = []

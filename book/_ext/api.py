@@ -29,7 +29,7 @@ class Api(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The entry of the object, and of its methods."""
+        """Return the entry of the object, and of its methods."""
         name = self.arguments[0]
         try:
             module, found = find(*name.rsplit(".", 1))
@@ -40,7 +40,8 @@ class Api(SphinxDirective):
 
 
 def source(module: str) -> Path:
-    """The file of a module; of a package whose names are imported late, that with their list."""
+    """Return the file of a module; of a package whose names are imported late, that with their
+    list."""
     path = ROOT.joinpath(*module.split("."))
     files = [path.with_suffix(".py"), path / "__init__.pyi", path / "__init__.py"]
     return next((file for file in files if file.is_file()), files[0])
@@ -48,13 +49,14 @@ def source(module: str) -> Path:
 
 @cache
 def statements(module: str) -> list[ast.stmt]:
-    """What stands at the top of a module."""
+    """Return what stands at the top of a module."""
     file = source(module)
     return ast.parse(file.read_text("utf-8")).body if file.is_file() else []
 
 
 def find(module: str, name: str) -> tuple[str, Definition]:
-    """The definition of `name`, and the module in which it is; LookupError if there is none."""
+    """Return the definition of `name`, and the module in which it is; LookupError if there is
+    none."""
     for one in statements(module):
         if isinstance(one, Definition) and one.name == name:
             return module, one
@@ -66,7 +68,7 @@ def find(module: str, name: str) -> tuple[str, Definition]:
 
 
 def entry(name: str, module: str, found: Definition) -> Iterator[str]:
-    """The lines of MyST that describe an object."""
+    """Yield the lines of MyST that describe an object."""
     if isinstance(found, ast.FunctionDef):
         yield from block("function", f"{name}{signature(found)}", docstring(found))
         return
@@ -81,7 +83,7 @@ def entry(name: str, module: str, found: Definition) -> Iterator[str]:
 
 
 def lineage(module: str, found: ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """The class and its bases in this package, nearest first."""
+    """Yield the class and its bases in this package, nearest first."""
     yield found
     for base in found.bases:
         try:
@@ -93,7 +95,7 @@ def lineage(module: str, found: ast.ClassDef) -> Iterator[ast.ClassDef]:
 
 
 def method_entry(method: ast.FunctionDef) -> Iterator[str]:
-    """The lines for a method or a property."""
+    """Yield the lines for a method or a property."""
     decorators = [ast.unparse(one) for one in method.decorator_list]
     if "property" in decorators:
         returns = [f":type: {ast.unparse(method.returns)}"] if method.returns else []
@@ -105,7 +107,7 @@ def method_entry(method: ast.FunctionDef) -> Iterator[str]:
 
 
 def constructor(classes: list[ast.ClassDef]) -> str:
-    """What the class is called with: the parameters of `__init__`, or the fields."""
+    """Return what the class is called with: the parameters of `__init__`, or the fields."""
     for one in classes:
         for method in one.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__init__":
@@ -121,7 +123,7 @@ def constructor(classes: list[ast.ClassDef]) -> str:
 
 
 def parameter(declared: ast.AnnAssign) -> str:
-    """A field as a parameter; what a factory makes is shown as its call."""
+    """Return a field as a parameter; what a factory makes is shown as its call."""
     if ast.unparse(declared.annotation) == "KW_ONLY":
         return "*"
     text = f"{ast.unparse(declared.target)}: {ast.unparse(declared.annotation)}"
@@ -132,7 +134,8 @@ def parameter(declared: ast.AnnAssign) -> str:
 
 
 def signature(function: ast.FunctionDef, *, bound: bool = False) -> str:
-    """The parameters and what is returned, as written; without the first where it is bound."""
+    """Return the parameters and what is returned, as written; without the first where it is
+    bound."""
     arguments = deepcopy(function.args)
     if bound:
         del arguments.args[0]
@@ -142,8 +145,8 @@ def signature(function: ast.FunctionDef, *, bound: bool = False) -> str:
 
 
 def docstring(found: Definition) -> list[str]:
-    """A docstring, each paragraph and each entry of a list one line: Markdown would take a line
-    that happens to begin with a sign or a number for an entry. `$` sets mathematics."""
+    """Return a docstring, each paragraph and each entry of a list one line: Markdown would take a
+    line that happens to begin with a sign or a number for an entry. `$` sets mathematics."""
     lines = []
     for paragraph in (ast.get_docstring(found) or "").split("\n\n"):
         is_list = paragraph.startswith("- ")
@@ -153,5 +156,5 @@ def docstring(found: Definition) -> list[str]:
 
 
 def block(kind: str, head: str, text: list[str], fence: str = ":::") -> Iterator[str]:
-    """A directive of Sphinx's Python domain."""
+    """Yield a directive of Sphinx's Python domain."""
     yield from (f"{fence}{{py:{kind}}} {head}", *text, fence, "")

@@ -14,7 +14,7 @@ class Citation(SphinxDirective):
     """BibTeX of the paper and of this book; its `repository-code`, where the file names one."""
 
     def run(self) -> list[nodes.Node]:
-        """A block to copy."""
+        """Return a block to copy."""
         self.env.note_dependency(str(FILE))
         book = yaml.safe_load(FILE.read_text("utf-8"))
         paper = book["preferred-citation"]
@@ -45,13 +45,13 @@ class Citation(SphinxDirective):
 
 
 def name(author: dict[str, str]) -> str:
-    """An author as BibTeX has one; a group is one name."""
+    """Return an author as BibTeX has one; a group is one name."""
     if "name" in author:
         return f"{{{author['name']}}}"
     return f"{author['family-names']}, {author['given-names']}"
 
 
 def entry(kind: str, key: str, **fields: Any) -> str:
-    """An entry with those fields that have a value."""
+    """Return an entry with those fields that have a value."""
     lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])

@@ -78,7 +78,7 @@ def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """`configure` is before sphinx_external_toc and Sphinx, which are at 500 and 800."""
+    """Connect `configure` before sphinx_external_toc and Sphinx, which are at 500 and 800."""
     app.add_search_language(EnglishWithNumbers)
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)

@@ -54,8 +54,9 @@ def put_figures_in(
 
 
 def inline(svg: str, prefix: str, alt: str) -> str:
-    """`svg` for a page that has others: the names in it begin with `prefix`, and those that nothing
-    refers to are left out; hues are the page's, which are others in the dark. `alt` is escaped."""
+    """Return `svg` for a page that has others: the names in it begin with `prefix`, and those that
+    nothing refers to are left out; hues are the page's, which are others in the dark. `alt` is
+    escaped."""
     svg = OUTSIDE.sub("", svg)
     for colour, hue in HUES.items():
         svg = svg.replace(colour, f"var(--hue-{hue}, {colour})")

@@ -16,7 +16,7 @@ class Measured(SphinxDirective):
     """It is made while the book is built, so that no copy of it can be old."""
 
     def run(self) -> list[nodes.Node]:
-        """The table, and above it what its columns of tasks are."""
+        """Return the table, and above it what its columns of tasks are."""
         self.env.note_dependency(str(frame.FILE))
         runs = frame.read()
         known = overview.objectives(runs)

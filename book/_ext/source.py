@@ -35,7 +35,7 @@ MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
 
 def sources() -> list[Path]:
-    """The files of the project, without what is made from them."""
+    """Return the files of the project, without what is made from them."""
     top = (path for pattern in (*FILES, *OTHERS) for path in ROOT.glob(pattern))
     inside = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
     known = (path for path in inside if path.suffix in KINDS or path.name in NAMES)

@@ -47,7 +47,7 @@ class Line(NamedTuple):
     seeds: str
 
     def in_points(self) -> tuple[float, float, float]:
-        """The estimate and the ends of its 95 % interval."""
+        """Return the estimate and the ends of its 95 % interval."""
         low, high = self.estimate.interval()
         return self.points * self.estimate.value, self.points * low, self.points * high
 
@@ -103,7 +103,8 @@ def of_question(label: str, name: str, text: str) -> Line:
 
 
 def experiment_of(question: Question, text: str) -> str:
-    """The experiment of a hypothesis: the one that its text names, or that of all settings."""
+    """Return the experiment of a hypothesis: the one that its text names, or that of all
+    settings."""
     known = {row.experiment for row in question.rows.values()}
     named = [name for name in known if text.lower().startswith(name)]
     return (named or [*known])[0]
@@ -115,7 +116,7 @@ class Verdicts(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The picture, and the intervals in numbers."""
+        """Return the picture, and the intervals in numbers."""
         self.env.note_dependency(str(frame.FILE))
         rows = [
             text[2:] if text.startswith("# ") else self._line(text)
@@ -141,7 +142,7 @@ class Verdicts(SphinxDirective):
 
 
 def picture(rows: list[str | Line]) -> str:
-    """Questions and lines as a table; intervals in numbers below it, folded."""
+    """Return questions and lines as a table, with the intervals in numbers below it, folded."""
     lines = [row for row in rows if isinstance(row, Line)]
     edge = float(np.nanmax(np.abs([line.in_points() for line in lines])))
     texts = [
@@ -166,19 +167,19 @@ def picture(rows: list[str | Line]) -> str:
 
 
 def text_of(points: float) -> str:
-    """A number of points with its sign."""
+    """Return a number of points with its sign."""
     return f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def cell(line: Line) -> str:
-    """The word, the number of points and the seeds."""
+    """Return the word, the number of points and the seeds."""
     found = f"{text_of(line.in_points()[0])} points" if np.isfinite(line.estimate.value) else ""
     seeds = f' <span class="v-seeds">{line.seeds}</span>' if line.seeds else ""
     return f'<td><span class="v-word {css(line.word)}">{line.word}</span> {found}{seeds}</td>'
 
 
 def in_numbers(line: Line) -> str:
-    """The estimate with its 95 % interval, in points and as it was measured."""
+    """Return the estimate with its 95 % interval, in points and as it was measured."""
     if not np.isfinite(line.estimate.value):
         return line.word
     value, low, high = map(text_of, line.in_points())
@@ -188,7 +189,7 @@ def in_numbers(line: Line) -> str:
 
 
 def drawing(line: Line, edge: float) -> str:
-    """The number with its interval, to the right of the middle where PaMaL is better."""
+    """Return a drawing of the number with its interval, on the right if PaMaL is better."""
 
     def x(points: float) -> float:
         return round(WIDTH / 2 * (1 + 0.95 * points / edge), 1)
@@ -204,5 +205,5 @@ def drawing(line: Line, edge: float) -> str:
 
 
 def css(word: str) -> str:
-    """The class of a verdict."""
+    """Return the class of a verdict."""
     return f"v-{re.sub('[^a-z]+', '-', word)}"

@@ -30,7 +30,7 @@ class Widget(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"data": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """The widget, and its content for those who run no scripts."""
+        """Return the widget, and its content for those who run no scripts."""
         self.assert_has_content()
         name, values = self.arguments[0], self._values()
         if not (WIDGETS / f"{name}.js").is_file():

@@ -46,9 +46,9 @@ def parameter_space_figure(
     num_weights: int,
     provenance: str,
 ) -> Figure:
-    """Three members, `corners`, in the plane through them, a panel for each set of alphas inside.
-    `shown` is one alpha whose network is marked, with a line to each member as wide as its share.
-    """
+    """Draw three members, `corners`, in the plane through them, a panel for each set of alphas
+    inside. `shown` is one alpha whose network is marked, with a line to each member as wide as its
+    share."""
     figure, axes = style.panels(sets, len(sets), 3.6, sharey=True)
     here = shown @ corners
     for ax, alphas in zip(axes, sets.values(), strict=True):
@@ -83,7 +83,8 @@ def penalty_figure(
     front: Points,
     provenance: str,
 ) -> Figure:
-    """Figure 3: losses of W draws, a panel for each situation, arrows where an edge is violated.
+    """Draw Figure 3: losses of W draws, a panel for each situation, arrows where an edge is
+    violated.
 
     An edge (i, j) of task t is violated where draw j has the higher loss on t; its arrow has the
     colour of the task, other edges are thin lines. `values` has a row for each situation and a
@@ -120,8 +121,8 @@ def penalty_figure(
 def two_tasks_figure(
     alphas: Float[Array, "W 2"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
-    """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below: the
-    full graph, its edges that are not kept dashed, and under it the graph that is kept."""
+    """Draw Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below:
+    the full graph, its edges that are not kept dashed, and under it the graph that is kept."""
     titles = [f"{sum(map(len, graphs))} edges" for graphs in (full, kept)]
     figure, axes = style.panels(titles, 1, 2.8, sharex=True)
     points, colours = alphas * [1, 0], style.colours(2)
@@ -145,7 +146,8 @@ def two_tasks_figure(
 def three_tasks_figure(
     alphas: Float[Array, "W 3"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
-    """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
+    """Draw Appendix B1: draws in the triangle, one triangle per task; edges that are not kept
+    dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
     size, shape = (style.WIDTH, 2.9), (1, len(full))
     if style.on_phone():
@@ -176,7 +178,7 @@ def three_tasks_figure(
 
 
 def _arrow(ax: Axes, start: Array, end: Array, *, bend: float, **look: Any) -> None:
-    """An arrow with a bend, so that the two directions of one edge do not cover each other."""
+    """Draw an arrow with a bend, so that the two directions of one edge do not cover each other."""
     shape = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={bend}", "shrinkA": 8, "shrinkB": 8}
     ax.annotate("", tuple(end), tuple(start), arrowprops={**shape, **look})
 
@@ -191,8 +193,8 @@ def _numbered(ax: Axes, points: Points) -> None:
 def hypervolume_figure(
     fronts: Sequence[Front], reference: tuple[float, float], provenance: str
 ) -> Figure:
-    """Two losses: the boxes between the points of each front and `reference`, and their union.
-    Points that are worse than the reference in a loss have none."""
+    """Draw in the plane of two losses the boxes between the points of each front and
+    `reference`, and their union. Points that are worse than the reference in a loss have none."""
     titles = [
         f"{len(front.alphas)} networks: hypervolume {front.hypervolume(reference):.4f}"
         for front in fronts
@@ -222,7 +224,7 @@ def hypervolume_figure(
 def densities_figure(
     draws: Mapping[float, Float[Array, " _"]], densities: Mapping[float, Curve], provenance: str
 ) -> Figure:
-    """For each p a histogram of alpha_1 and the density, as pairs (alpha_1, density), at the
+    """Draw for each p a histogram of alpha_1 and the density, as pairs (alpha_1, density), at the
     middles of equal cells, which together are what a panel shows."""
     figure, axes = style.panels([f"p = {p:g}" for p in draws], 2, 2.4)
     for ax, (p, sample) in zip(axes, draws.items(), strict=True):
@@ -246,7 +248,8 @@ def densities_figure(
 def functions_figure(
     x: Array, a: Array, wanted: Outputs, found: Mapping[str, Outputs], provenance: str
 ) -> Figure:
-    """The functions of a family, one thick line for each a, and the networks' on them, dashed."""
+    """Draw the functions of a family, one thick line for each a, and the networks' on them,
+    dashed."""
     figure, axes = style.panels(found, len(found), 3.4, sharey=True)
     shades = style.SEQUENTIAL(np.linspace(0, 1, len(a)))
     for ax, outputs in zip(axes, found.values(), strict=True):
@@ -266,7 +269,7 @@ def functions_figure(
 
 @style.twice
 def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance: str) -> Figure:
-    """Absolute errors over x and alpha, each evenly spaced, a map for each network; darker is
+    """Draw absolute errors over x and alpha, each evenly spaced, a map for each network; darker is
     better."""
     figure, axes = style.panels(errors, len(errors), 3.4, sharey=True)
     norm = LogNorm(1e-5, max(error.max() for error in errors.values()), clip=True)
@@ -293,8 +296,8 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
 
 @style.twice
 def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> Figure:
-    """Largest errors over the number Q of hidden units, a line for each network, and the bound of
-    the comb."""
+    """Draw largest errors over the number Q of hidden units, a line for each network, and the bound
+    of the comb."""
     figure, ax = plt.subplots(figsize=(style.width(6.5), 4))
     for name, look in style.looks([*curves]).items():
         ax.loglog(*curves[name], label=name, **look)
@@ -321,7 +324,7 @@ def lines_figure(
     provenance: str,
     points: str = "α of the theorem",
 ) -> Figure:
-    """Lines of weight space in the plane of two losses, beside the exact front."""
+    """Draw lines of weight space in the plane of two losses, beside the exact front."""
     figure, axes = style.panels(lines, len(lines), 3.6, sharex=True, sharey=True)
     for ax, (name, line) in zip(axes, lines.items(), strict=True):
         ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.6, label="exact front")
@@ -337,7 +340,8 @@ def lines_figure(
 
 @style.twice
 def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> Figure:
-    """Each pair of a subspace and a baseline twice: losses on the left, accuracies on the right."""
+    """Draw each pair of a subspace and a baseline twice: losses on the left, accuracies on the
+    right."""
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
     numbers: dict[str, list[int]] = {"loss": [], "accuracy": []}

@@ -36,12 +36,12 @@ PANEL = "Each line is one run, its dots are networks"
 
 
 def named(methods: Iterable[str]) -> list[Line2D]:
-    """A line of each method for a legend."""
+    """Return a line of each method for a legend."""
     return style.key({name: LOOKS[name] | {"ms": 5} for name in methods})
 
 
 def draw_fronts(ax: Axes, fronts: Mapping[str, Sequence[Front]]) -> None:
-    """The fronts of every seed: of PaMaL a line each, of others marks."""
+    """Draw the fronts of every seed: of PaMaL a line each, of others marks."""
     for name, of_seeds in fronts.items():
         look = LOOKS[name] | {"ms": 3, "lw": 0.8, "alpha": 0.8}
         if name != PAMAL:
@@ -58,8 +58,8 @@ def dial_figure(
     volumes: Mapping[str, Sequence[Sequence[float]]],
     provenance: str,
 ) -> Figure:
-    """Above a panel of the fronts for each number of features, below the `volumes` of each method,
-    by features and seed: a dot for each seed, and a line through the means."""
+    """Draw a panel of the fronts for each number of features, and below the `volumes` of each
+    method, by features and seed: a dot for each seed, and a line through the means."""
     columns = 3 if style.on_phone() else len(fronts)
     heights = 1.9 * -(-len(fronts) // columns), 3.4
     figure = plt.figure(figsize=(style.width(), sum(heights)))
@@ -100,7 +100,7 @@ def _ahead(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]
 def draw_volumes(
     ax: Axes, widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]
 ) -> None:
-    """The hypervolumes over the number of features, each step as wide as any other."""
+    """Draw the hypervolumes over the number of features, each step as wide as any other."""
     places = np.arange(len(widths))
     apart = np.linspace(-0.16, 0.16, len(volumes))
     for (name, numbers), shift in zip(volumes.items(), apart, strict=True):
@@ -116,7 +116,7 @@ def draw_volumes(
 
 @style.twice
 def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
-    """The fronts at one number of features."""
+    """Draw the fronts at one number of features."""
     figure, ax = plt.subplots(figsize=(style.width(4.6), 4.6))
     draw_fronts(ax, fronts)
     ax.set(xlabel=f"accuracy, top-left  ({BETTER})", ylabel=f"accuracy, bottom-right  ({BETTER})")
@@ -124,7 +124,7 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
 
 
 def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """The volumes alone."""
+    """Draw the volumes alone."""
     figure, ax = plt.subplots(figsize=(style.width(), 2.9))
     draw_volumes(ax, widths, volumes)
     ax.legend(handles=named(volumes), loc="upper left")

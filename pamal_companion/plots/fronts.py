@@ -24,9 +24,9 @@ SIGNS = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
 
 @style.twice
 def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
-    """A front of two tasks by its objectives and by its losses, a line along alpha whose ends are
-    named; by its objectives alone where these are the losses, or a task has none. Of several, by
-    their titles, each has a column, on equal axes.
+    """Draw a front of two tasks by its objectives and by its losses, a line along alpha whose ends
+    are named; by its objectives alone where these are the losses, or a task has none. Of several,
+    by their titles, each has a column, on equal axes.
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
@@ -91,7 +91,7 @@ def seeds_figure(
     provenance: str,
     baselines: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
-    """Figure 4: the front of each seed, by its number, and other methods.
+    """Draw Figure 4: the front of each seed, by its number, and other methods.
 
     `points` maps the name of a method that ends with one network to its runs, which may be none;
     `baselines` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three
@@ -221,15 +221,15 @@ def _hull(points: np.ndarray) -> np.ndarray:
 
 
 def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
-    """The front as a line along alpha with a mark per network; that of the first member has the
-    look `first` besides."""
+    """Draw the front as a line along alpha with a mark per network; that of the first member has
+    the look `first` besides."""
     front = front.finite()
     ax.plot(*front.values.T, **look)
     ax.plot(*front.values[front.alphas[:, 0].argmax()], **{**look, "label": None, **first})
 
 
 def named(objective: Objective, gap: str = "  ") -> str:
-    """The objective in words, with the direction that is better."""
+    """Return the objective in words, with the direction that is better."""
     return f"{style.literal(objective.words)}{gap}({style.WORDS[objective.maximise]})"
 
 

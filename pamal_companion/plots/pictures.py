@@ -39,7 +39,8 @@ HATCHED = "Hatched: no class, or no depth measured."
 def digits_figure(
     images: Sequence[ArrayLike], labels: Sequence[Sequence[int]], provenance: str
 ) -> Figure:
-    """Rows of images [n, 1, h, w] under their labels, T lists of n in the order of the tasks."""
+    """Draw rows of images [n, 1, h, w] under their labels, T lists of n in the order of the
+    tasks."""
     titles = ["  ".join(str(int(d)) for d in digits) for digits in zip(*labels, strict=True)]
     figure, axes = style.panels(titles, COLUMNS, 1.2, phone=COLUMNS // 2)
     for ax, image in zip(axes, images, strict=True):
@@ -57,7 +58,7 @@ def faces_figure(
     provenance: str,
     third: str = "ethnicity",
 ) -> Figure:
-    """Rows of faces over their labels, "34 · 1 · C"; arrays or tensors.
+    """Draw rows of faces over their labels, "34 · 1 · C"; arrays or tensors.
 
     `images` [n, 3, h, w] are uint8, or floats in [0, 1]. Ages [n] are whole years, or standardised
     where they are floats; ethnicities [n] count from 0, printed as A, and `third` is their name
@@ -79,9 +80,9 @@ def scenes_figure(
     depths: Float[Array, "_ 1 H W"],
     provenance: str,
 ) -> Figure:
-    """A row for each scene: the picture, the classes 0 ... 6 and the inverse depth of its pixels;
-    void ones (class -1) and those without a depth (0 or less) are hatched. On a phone the three of
-    the first two scenes, one below the other."""
+    """Draw a row for each scene: the picture, the classes 0 ... 6 and the inverse depth of its
+    pixels; void ones (class -1) and those without a depth (0 or less) are hatched. On a phone the
+    three of the first two scenes, one below the other."""
     if style.on_phone():
         images, labels, depths = images[:2], labels[:2], depths[:2]
     num, each = len(images), images.shape[2] / images.shape[3]
@@ -108,10 +109,9 @@ def prediction_figure(
     titles: Sequence[str],
     provenance: str,
 ) -> Figure:
-    """One scene: the picture, and below it a row for the truth and for each of P predictions, with
-    its title: the classes and the inverse depth. Predictions have no gaps, and all depths share the
-    colour scale of the true ones.
-    """
+    """Draw one scene: the picture, and below it a row for the truth and for each of P predictions,
+    with its title: the classes and the inverse depth. Predictions have no gaps, and all depths
+    share the colour scale of the true ones."""
     rows, wide = 2 + len(titles), style.width()
     size = (wide, rows * (wide / 2 * image.shape[1] / image.shape[2]) + 1.1)
     if style.on_phone():
@@ -143,7 +143,7 @@ def prediction_images(
 
 
 def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
-    """No ticks, no frame; what is masked shows the hatched background."""
+    """Show a picture without ticks and frame; what is masked shows the hatched background."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.grid(False)
@@ -153,7 +153,8 @@ def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
 
 
 def _show_maps(figure: Figure, rows: Array, labels: Any, depths: Any, top: float) -> None:
-    """A row for each scene: its classes, and inverse depths, whose colours reach up to `top`."""
+    """Draw a row for each scene: its classes, and inverse depths, whose colours reach up to
+    `top`."""
     colours, exact = ListedColormap(list(CLASSES.values())), {"interpolation": "nearest"}
     for (left, right), label, depth in zip(rows, labels, depths, strict=True):
         limits: dict[str, Any] = {"vmin": -0.5, "vmax": len(CLASSES) - 0.5}

@@ -34,7 +34,8 @@ Winner = tuple[str, Sequence[Front]]
 def heat_maps_figure(
     maps: Mapping[str, Mapping[str, pd.DataFrame]], bounded: Sequence[str], provenance: str
 ) -> Figure:
-    """A row of maps for each name, a map for each quantity, W downwards and lambda to the right.
+    """Draw a row of maps for each name, a map for each quantity, W downwards and lambda to the
+    right.
 
     Maps of one quantity share their colours. Those in `bounded` are correlations: white at 0,
     purple towards -1 and orange towards 1. NaN is left empty.
@@ -87,10 +88,9 @@ def heat_maps_figure(
 def fronts_figure(
     panels: Mapping[tuple[int, float], Mapping[str, Sequence[Front]]], provenance: str
 ) -> Figure:
-    """A panel for each (W, lambda), W downwards and lambda to the right, on equal axes: for each
-    penalty a line through the means over seeds of the networks of each alpha. The axes leave out
-    the worst twentieth of the networks in each objective, which would take most of the room.
-    """
+    """Draw a panel for each (W, lambda), W downwards and lambda to the right, on equal axes: for
+    each penalty a line through the means over seeds of the networks of each alpha. The axes leave
+    out the worst twentieth of the networks in each objective, which would take most of the room."""
     windows, lams = (sorted({*values}) for values in zip(*panels, strict=True))
     penalties = dict.fromkeys(name for panel in panels.values() for name in panel)
     palette = style.colours(len(penalties), (style.INK, *style.SEEDS))
@@ -124,8 +124,8 @@ def sampling_figure(
     similarities: Mapping[float, Sequence[np.ndarray]],
     provenance: str,
 ) -> Figure:
-    """Fronts for each p, once all of them and once without the space that only p = 0 needs; and
-    the cosine of the members [epochs] over the epochs. Seeds are shades of the colour of p."""
+    """Draw fronts for each p, once all of them and once without the space that only p = 0 needs;
+    and the cosine of the members [epochs] over the epochs. Seeds are shades of the colour of p."""
     titles = "all networks", "closer", "how equal the members are"
     figure, (whole, close, cosine) = style.panels(titles, 3, 3.2)
     for (p, runs), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
@@ -157,7 +157,7 @@ def sampling_figure(
 
 @style.twice
 def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
-    """For each method, by name, the empirical attainment surfaces of its fronts, one per seed.
+    """Draw for each method, by name, the empirical attainment surfaces of its fronts, one per seed.
 
     What lies below and left of the line at least half of the seeds attain; the band runs from what
     all attain to what one does. Both objectives are better when higher. InputError where there is
@@ -197,10 +197,9 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
 
 @style.twice
 def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
-    """For every two objectives, six pairs at most, a panel with the networks of each method, by its
-    name: a line along alpha for each front of two members, a marker for each other network.
-    `methods` maps names to fronts with the same objectives, one per seed.
-    """
+    """Draw for every two objectives, six pairs at most, a panel with the networks of each method,
+    by its name: a line along alpha for each front of two members, a marker for each other network.
+    `methods` maps names to fronts with the same objectives, one per seed."""
     objectives = next(iter(methods.values()))[0].objectives
     pairs = [*combinations(objectives, 2)][:6]
     columns = min(len(pairs), 3)
@@ -221,9 +220,9 @@ def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> F
 
 @style.twice
 def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:
-    """A column for each criterion, whose title has the setting of every method: above the fronts by
-    their objectives, below by their losses, on equal axes. `panels` maps criteria to methods to
-    winners, the same methods for each."""
+    """Draw a column for each criterion, whose title has the setting of every method: above the
+    fronts by their objectives, below by their losses, on equal axes. `panels` maps criteria to
+    methods to winners, the same methods for each."""
     how: dict[str, Any] = {"sharex": "row", "sharey": "row", "squeeze": False}
     columns = [*panels.items()]
     if style.on_phone():  # the criteria follow one another, each with both its panels
@@ -258,7 +257,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
 
 @style.twice
 def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
-    """For each of `weights` a panel, with a line for each setting over the rate of Adam.
+    """Draw for each of `weights` a panel, with a line for each setting over the rate of Adam.
 
     `found` has a row per run: `setting`, a categorical in the order of the legend, `weights`,
     `rate` and `validation`, a hypervolume.

@@ -123,7 +123,7 @@ def show(figure: Figure) -> None:
 
 
 def svg(figure: Figure) -> str:
-    """`figure` as SVG, whose ink and paper a page may choose."""
+    """Return `figure` as SVG, whose ink and paper a page may choose."""
     file = StringIO()
     figure.savefig(file, format="svg", **VECTOR)
     text = file.getvalue()
@@ -195,14 +195,15 @@ def both(figure: Figure) -> str:
 
 
 def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
-    """That many colours, no two alike: those of `first`, then hues spread by the golden ratio."""
+    """Return `count` colours, no two alike: those of `first`, then hues spread by the golden
+    ratio."""
     hues = [(0.55 + 0.618034 * k) % 1 for k in range(count - len(first))]
     rest = [to_hex(tuple(hsv_to_rgb((h, 0.8, 0.9 - 0.3 * (k % 2))))) for k, h in enumerate(hues)]
     return [*first, *rest][:count]
 
 
 def markers(count: int) -> list[Any]:
-    """That many markers, no two alike: `MARKERS`, then numbers."""
+    """Return `count` markers, no two alike: `MARKERS`, then numbers."""
     return [*MARKERS, *(f"${k}$" for k in range(len(MARKERS) + 1, count + 1))][:count]
 
 
@@ -217,8 +218,8 @@ def method_of(name: str) -> str | None:
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and dashes for each name, no two alike. A name of a method, as `method_of`
-    finds it, has the colour of the method."""
+    """Return a colour, a marker and dashes for each name, no two alike. A name of a method, as
+    `method_of` finds it, has the colour of the method."""
     found: dict[str, dict[str, Any]] = {}
     methods, seen = [method_of(name) for name in names], Counter[str]()
     taken = {METHODS[method][0] for method in methods if method}
@@ -245,9 +246,9 @@ def panels(
     phone: int = 1,
     **how: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """A panel of that height for each title, row by row, as wide as fits; what is left of the last
-    row is empty. On a phone there are at most `phone` columns. `how` is what `plt.subplots` takes
-    besides."""
+    """Return a figure with a panel of `height` for each title, row by row, as wide as fits; what
+    is left of the last row is empty. On a phone there are at most `phone` columns. `how` is what
+    `plt.subplots` takes besides."""
     named = [*titles]
     columns = min(columns, phone) if on_phone() else columns
     rows = -(-len(named) // columns)
@@ -304,7 +305,7 @@ def beside(ax: Axes, text: str, at: Float[np.ndarray, "2"], away: Float[np.ndarr
 
 
 def key(looks: Mapping[str, Mapping[str, Any]]) -> list[Line2D]:
-    """A line of each look for a legend, by its label."""
+    """Return a line of each look for a legend, by its label."""
     return [Line2D([], [], label=label, **look) for label, look in looks.items()]
 
 
@@ -315,8 +316,8 @@ def finish(
     words: str = "",
     **legend: Any,
 ) -> Figure:
-    """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
-    the panels name, each name once, and with its caption."""
+    """Draw the figure with a legend outside its panels, of `handles` (artists or containers) or of
+    what the panels name, each name once, and with its caption."""
     if handles is None:
         named: dict[str, Any] = {}
         for ax in figure.axes:
@@ -333,6 +334,6 @@ def finish(
 
 
 def stamp(figure: Figure, provenance: str, words: str = "") -> Figure:
-    """The figure with its caption: what its marks mean, and what data it shows."""
+    """Draw the figure with its caption: what its marks mean, and what data it shows."""
     figure.set_label(" ".join(filter(None, (words, provenance))))
     return figure

@@ -49,7 +49,7 @@ def table(
     caption: str = "",
     kind: str = "cards",
 ) -> Html:
-    """`found` with its index as the first columns, named as its levels are.
+    """Return `found` with its index as the first columns, named as its levels are.
 
     Cells are text as it is, floats with four digits, or `Html`. `best` names columns whose best
     number is bold, and whether that is the largest; `filters` those by whose texts a reader can
@@ -89,7 +89,7 @@ def table(
 
 
 def mark(word: str) -> Html:
-    """A word of a verdict, with its mark."""
+    """Return a word of a verdict, with its mark."""
     look = word.replace(" ", "-")
     return Html(f'<span class="verdict {look}">{MARKS[word]} {word}</span>')
 
@@ -105,8 +105,9 @@ def _text(value: Any) -> str:
 
 
 def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4, caption: str = "") -> Html:
-    """A row for each number: its `texts`, a dot at ours minus the paper's, its 95 % interval, as a
-    band the tolerance, and the word "differs" where the interval leaves the whole band out.
+    """Return a table with a row for each number: its `texts`, a dot at ours minus the paper's, its
+    95 % interval, as a band the tolerance, and the word "differs" where the interval leaves the
+    whole band out.
 
     `found` has the columns `difference`, `low`, `high`, `tolerance` and `verdict`. All rows share
     an axis, from -`MOST_TOLERANCES` tolerances to as many at most.
@@ -127,8 +128,9 @@ def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4, caption
 def drawn(
     value: float, low: float, high: float, tolerance: float, reach: float, digits: int = 4
 ) -> Html:
-    """An interval on an axis from -`reach` to `reach`, with a band of `tolerance` about 0.
-    What is outside ends at the rim in an arrow, full in place of the dot. Nothing for NaN."""
+    """Return a drawing of an interval on an axis from -`reach` to `reach`, with a band of
+    `tolerance` about 0. What is outside ends at the rim in an arrow, full in place of the dot.
+    Nothing for NaN."""
     if np.isnan(value):
         return Html("")
 

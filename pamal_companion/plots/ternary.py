@@ -35,8 +35,8 @@ HEXAGON = np.array([(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2
 
 
 def cells(alphas: np.ndarray) -> np.ndarray:
-    """The part of the plane nearest to each point of a lattice, hexagons [P, 6, 3] in barycentric
-    coordinates; those at the rim reach out of the triangle.
+    """Return the part of the plane nearest to each point of a lattice, hexagons [P, 6, 3] in
+    barycentric coordinates; those at the rim reach out of the triangle.
 
     `alphas` [P, 3] is a whole lattice as `simplex.lattice` makes it, in any order. InputError for
     anything else.
@@ -48,12 +48,11 @@ def cells(alphas: np.ndarray) -> np.ndarray:
 def triangles_figure(
     fronts: Front | Mapping[str, Front], provenance: str, alike: Sequence[Front] = ()
 ) -> Figure:
-    """One triangle per objective, each point of the lattice a cell with the colour of its value,
-    yellow where that is better. Corners are the members, the first on top, then left and right. Of
-    several fronts, by their titles, each has a row; an objective has the same colours in all, and
-    in other figures of the fronts `alike`. InputError unless each is a whole lattice of three
-    members.
-    """
+    """Draw one triangle per objective, each point of the lattice a cell with the colour of its
+    value, yellow where that is better. Corners are the members, the first on top, then left and
+    right. Of several fronts, by their titles, each has a row; an objective has the same colours
+    in all, and in other figures of the fronts `alike`. Raise InputError unless each is a whole
+    lattice of three members."""
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count, last = len(next(iter(titled.values())).objectives), [*titled.values()][-1]
     every = np.concatenate([front.values for front in (*titled.values(), *alike)])
@@ -109,10 +108,9 @@ def triangles_figure(
 
 @style.twice
 def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
-    """The three objectives of a front two by two, a panel for each pair; neighbours on the lattice
-    are joined. Of several fronts, by their titles, each has a row, on equal axes. InputError unless
-    each is a whole lattice of three members with three objectives.
-    """
+    """Draw the three objectives of a front two by two, a panel for each pair; neighbours on the
+    lattice are joined. Of several fronts, by their titles, each has a row, on equal axes.
+    Raise InputError unless each is a whole lattice of three members with three objectives."""
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     size = (style.WIDTH, 0.5 + 2.4 * len(titled))
     how: dict[str, Any] = {"sharex": "col", "sharey": "col", "squeeze": False, "figsize": size}
@@ -161,7 +159,7 @@ def net(front: Front) -> Float[np.ndarray, "n 3"]:
 
 
 def _steps(alphas: np.ndarray) -> int:
-    """The n - 1 of the lattice that `alphas` are; InputError where they are none."""
+    """Return the n - 1 of the lattice that `alphas` are; InputError where they are none."""
     steps = (isqrt(8 * len(alphas) + 1) - 3) // 2
     if alphas.ndim == 2 and alphas.shape[1] == 3 and steps > 0:
         ours, whole = (a[np.lexsort(np.rint(a.T * steps))] for a in (alphas, lattice(3, steps + 1)))
@@ -184,7 +182,7 @@ def upwards(front: Front) -> Front:
 
 
 def member_names(front: Front) -> list[str]:
-    """Each member by the task it is for, or by its number where there is none."""
+    """Return each member by the task it is for, or by its number where there is none."""
     tasks = [objective.task for objective in front.objectives]
     weights = np.eye(3, len(tasks)) if front.task_weights is None else front.task_weights
     return [

@@ -45,7 +45,7 @@ class Ablation(NamedTuple):
     outcomes: Mapping[float, Mapping[str, Outcome]]
 
     def figure(self, scale: float) -> Figure:
-        """A panel for each method: the trajectories from the five initial points, or the worst
+        """Draw a panel for each method: the trajectories from the five initial points, or the worst
         pair's members with their subspace over time."""
         o, steps = self.options, self.options.epochs * EPOCH
         provenance = (
@@ -55,7 +55,7 @@ class Ablation(NamedTuple):
         return figures.trajectories_figure(self.outcomes[scale], steps, provenance, small=True)
 
     def table(self, scale: float) -> pd.DataFrame:
-        """A row for each method: what ended on the front, and where (`Outcome.ends`)."""
+        """Return a row for each method: what ended on the front, and where (`Outcome.ends`)."""
         return pd.DataFrame({n: one.ends() for n, one in self.outcomes[scale].items()}).T
 
 

@@ -35,7 +35,8 @@ SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 
 
 def figure_1(result: ToyRun) -> list[Figure]:
-    """Trajectories, a figure for each scale: every run of LS, and PaMaL from its worst pair."""
+    """Draw trajectories, a figure for each scale: every run of LS, and PaMaL from its worst
+    pair."""
     num_steps, found = EPOCH * result.record.options["epochs"], result.outcomes
     shown = [v for v in VARIANTS if v.name in found]
     by_scale = [{v.name: found[v.name] for v in shown if v.scale == scale} for scale in SCALES]
@@ -46,10 +47,9 @@ def figure_1(result: ToyRun) -> list[Figure]:
 def trajectories_figure(
     panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
 ) -> Figure:
-    """Figure 1: how runs move through loss space, a panel for each method, by its name; many are
-    `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
-    members dashed lines, stronger with time, show the subspace.
-    """
+    """Draw Figure 1: how runs move through loss space, a panel for each method, by its name; many
+    are `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
+    members dashed lines, stronger with time, show the subspace."""
     columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
     figure, axes = style.panels(panels, columns, height, phone=1 + small, sharex=True, sharey=True)
     for ax, (name, outcome) in zip(axes, panels.items(), strict=True):
@@ -88,8 +88,8 @@ def _found(outcome: Outcome) -> str:
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
-    """Appendix B2: all pairs of one variant, by its name: the trajectories of the members and the
-    final subspace, rows by the start of member 1, columns by that of member 2."""
+    """Draw Appendix B2: all pairs of one variant, by its name: the trajectories of the members and
+    the final subspace, rows by the start of member 1, columns by that of member 2."""
     if variant not in result.outcomes:
         return []
     outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
@@ -112,14 +112,14 @@ def pairs(result: ToyRun, variant: str) -> list[Figure]:
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:
-    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower,
-    with the final subspace of the worst pair."""
+    """Draw Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is
+    lower, with the final subspace of the worst pair."""
     return [surface_figure(result, variant)] if variant in result.outcomes else []
 
 
 @style.twice
 def surface_figure(result: ToyRun, variant: str) -> Figure:
-    """Appendix A2 for one variant that ran."""
+    """Draw Appendix A2 for one variant that ran."""
     outcome = result.outcomes[variant]
     members = outcome.stacked[-1, outcome.worst]
     sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)

@@ -60,16 +60,16 @@ class Distances(NamedTuple):
     excess: float
 
     def verdict(self, within: float) -> Literal["exact", "superset", "subset", "off"]:
-        """The curve covers the front within that distance and ends with it ("exact") or goes on
-        ("superset"), or it covers only a part ("subset"), or leaves the front besides ("off")."""
+        """Return whether the curve covers the front within `within` and ends with it ("exact") or
+        goes on ("superset"), covers a part alone ("subset"), or leaves the front ("off")."""
         if self.gap <= within:
             return "exact" if self.excess <= within else "superset"
         return "subset" if self.excess <= within else "off"
 
 
 def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distances:
-    """Between dense samples of both: they exceed those to the lines between the samples by at most
-    half the distance of two neighbours."""
+    """Return the distances between dense samples of both. They exceed those to the lines between
+    the samples by at most half the distance of two neighbours."""
     if not np.isfinite(curve).all():
         return Distances(np.inf, np.inf)
     gap, excess = (KDTree(a).query(b)[0].max() for a, b in ((curve, front), (front, curve)))
@@ -102,7 +102,7 @@ class Outcome:
         return self.problem.front(1001)
 
     def image(self, moment: int = -1, num_points: int = 1001) -> Float[Array, "P num_points 2"]:
-        """The losses along the subspace, from the first member to the last."""
+        """Return the losses along the subspace, from the first member to the last."""
         return self.problem.losses(lattice(self.num_members, num_points) @ self.stacked[moment])
 
     @property
@@ -118,15 +118,15 @@ class Outcome:
         return int(np.trace(self.members[0], axis1=1, axis2=2).argmax())
 
     def fronts(self) -> list[Front]:
-        """The final subspace of each run at 11 alphas."""
+        """Return the final subspace of each run at 11 alphas."""
         names, alphas = [o.name for o in OBJECTIVES], lattice(self.num_members, 11)
         losses = self.image(num_points=11)
         return [Front(alphas, pd.DataFrame(one, columns=names), OBJECTIVES) for one in losses]
 
     def summary(self) -> dict[str, Any]:
-        """Counts over the runs, the mean hypervolume of their losses from (0, 0), where both tasks
-        are untrained, and each run by name; the rank correlation of alpha and loss is by task (-1
-        is best; None for a single point)."""
+        """Return counts over the runs, the mean hypervolume of their losses from (0, 0), where both
+        tasks are untrained, and each run by name; the rank correlation of alpha and loss is by task
+        (-1 is best; None for a single point)."""
         hypervolume = moocore.Hypervolume(ref=(0.0, 0.0))
         runs: dict[str, dict[str, Any]] = {}
         curves = zip(self.names, self.image(num_points=10_001), self.fronts(), strict=True)
@@ -148,7 +148,7 @@ class Outcome:
         }
 
     def ends(self) -> dict[str, object]:
-        """What ended on the front, and from where to where on it.
+        """Return what ended on the front, and from where to where on it.
 
         Positions on the front count from 0, where task 2 is best, to 1, where task 1 is, evenly in
         theta_1. NaN where nothing ended on the front.
@@ -164,10 +164,9 @@ class Outcome:
 
 
 def counts(record: Record) -> pd.DataFrame:
-    """A row for each variant: how many runs cover the analytic front (`Distances.verdict`), and
-    what the paper says. The last columns are means over all runs: hypervolume as a share of that of
-    the front, 1 at best, and rank correlation of alpha and loss, -1 at best.
-    """
+    """Return a row for each variant: how many runs cover the analytic front (`Distances.verdict`),
+    and what the paper says. The last columns are means over all runs: hypervolume as a share of
+    that of the front, 1 at best, and rank correlation of alpha and loss, -1 at best."""
     rows = {}
     for variant in VARIANTS:
         if found := record.summary.get(variant.name):
@@ -220,8 +219,8 @@ def answer(record: Record) -> str:
 
 
 def pair_by_pair(record: Record) -> pd.DataFrame:
-    """A row for each pair, a column for each variant of PaMaL: whether the pair covers the front,
-    what it found, and the largest distance from a point of the front to its subspace."""
+    """Return a row for each pair, a column for each variant of PaMaL: whether the pair covers the
+    front, what it found, and the largest distance from a point of the front to its subspace."""
     columns = {}
     for variant in VARIANTS:
         if variant.method == "pamal" and (found := record.summary.get(variant.name)):

@@ -19,7 +19,8 @@ from pamal_core.simplex import Dirichlet
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:
-    """The 25 ordered pairs of initial points: number 5 i + j has member 1 at point i, 2 at j."""
+    """Return the 25 ordered pairs of initial points: number 5 i + j has member 1 at point i, 2 at
+    j."""
     return np.array(list(product(INITIAL_POINTS, repeat=2)))
 
 
@@ -60,8 +61,8 @@ class Pairs:
         return np.stack(snapshots)
 
     def _gradient(self, rules: Sequence[Rule], stacked: Array, alphas: Array) -> Array:
-        """What lines 4 to 13 of Algorithm 1 descend along at `stacked` [V, P, M, 2], for draws
-        [P, W, M]."""
+        """Return what lines 4 to 13 of Algorithm 1 descend along at `stacked` [V, P, M, 2], for
+        draws [P, W, M]."""
         losses, jacobian = self.problem.losses_and_jacobian(alphas @ stacked)
         weights = alphas @ self.task_weights
         given = zip(rules, losses, jacobian, strict=True)
@@ -73,7 +74,7 @@ class Pairs:
         return alphas.swapaxes(-1, -2) @ directions
 
     def _draws(self, num_steps: int) -> Iterator[Float[Array, "P W M"]]:
-        """The alphas of each step, drawn an epoch at a time."""
+        """Yield the alphas of each step, drawn an epoch at a time."""
         num_pairs, num_members, _ = self.starts.shape
         rngs = [np.random.default_rng((self.seed, p)) for p in range(num_pairs)]
         shape = (EPOCH, self.window, num_members)

@@ -37,13 +37,13 @@ class ToyProblem:
         self.centre = np.array([7.0, -7.0])
 
     def losses(self, theta: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
-        """(c l_1, l_2) at `theta`."""
+        """Return (c l_1, l_2) at `theta`."""
         return self.losses_and_jacobian(theta)[0]
 
     def losses_and_jacobian(
         self, theta: Float[Array, "*batch 2"]
     ) -> tuple[Float[Array, "*batch 2"], Float[Array, "*batch 2 2"]]:
-        """The losses and, row t, the gradient of loss t, in closed form."""
+        """Return the losses and, row t, the gradient of loss t, in closed form."""
         x, y = theta[..., :1], theta[..., 1:]
         blend = np.tanh(0.5 * y)
         up, low = np.maximum(blend, 0), np.maximum(-blend, 0)
@@ -67,13 +67,14 @@ class ToyProblem:
         return self.factor * (up * slope + low * bowl), jacobian
 
     def front(self, num_points: int = 1001) -> Float[Array, "num_points 2"]:
-        """The Pareto front in loss space, for a single `scale`: best task 2 first, best task 1
-        last."""
+        """Return the Pareto front in loss space, for a single `scale`: best task 2 first, best task
+        1 last."""
         return self.losses(pareto_set(num_points))
 
 
 def pareto_set(num_points: int = 1001) -> Float[Array, "num_points 2"]:
-    """The Pareto optimal weights, whatever the scale: theta_1 runs from -7 (best task 2) to 7.
+    """Return the Pareto optimal weights, whatever the scale: theta_1 runs from -7 (best task 2) to
+    7.
 
     In the upper half plane every l_t exceeds log(5e-6) + 6 > -6.3, and the lower one has points
     with both below -15, so nothing above theta_2 = 0 is optimal. Below, l_t = tanh(s/2) g_t with

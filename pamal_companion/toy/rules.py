@@ -30,7 +30,7 @@ class Adam:
         self.mean, self.square = np.zeros(()), np.zeros(())
 
     def step(self, gradient: Array) -> Array:
-        """What to add to the weights."""
+        """Return what to add to the weights."""
         self.count += 1
         self.mean = self.mean + 0.1 * (gradient - self.mean)
         self.square = self.square + 0.001 * (gradient * gradient - self.square)
@@ -39,8 +39,8 @@ class Adam:
 
 
 def rule_of(balancer: LossBalancer | GradientBalancer | Rule) -> Rule:
-    """A balancer of the package, new for each run, as a rule for runs [P, W]; a loss balancer is
-    asked once for each of the W draws. A rule stays as it is."""
+    """Return a balancer of the package, new for each run, as a rule for runs [P, W]; a loss
+    balancer is asked once for each of the W draws. A rule stays as it is."""
     if isinstance(balancer, Linear):  # the common case is spared the way through torch
         return linear
     if isinstance(balancer, GradientBalancer):
@@ -57,12 +57,12 @@ def rule_of(balancer: LossBalancer | GradientBalancer | Rule) -> Rule:
 
 
 def linear(losses: Array, jacobian: Array, weights: Array) -> Array:
-    """Linear scalarisation: the weighted sum of the gradients."""
+    """Return the direction of linear scalarisation: the weighted sum of the gradients."""
     return (weights[..., None, :] @ jacobian)[..., 0, :]
 
 
 def mgda(losses: Array, jacobian: Array, weights: Array) -> Array:
-    """The shortest vector between the two gradients; either of them where they are equal."""
+    """Return the shortest vector between the two gradients; either of them where they are equal."""
     one, two = jacobian[..., 0, :], jacobian[..., 1, :]
     apart = one - two
     share = np.clip(_divide(-(apart * two).sum(-1), (apart * apart).sum(-1)), 0, 1)
@@ -70,21 +70,23 @@ def mgda(losses: Array, jacobian: Array, weights: Array) -> Array:
 
 
 def pcgrad(losses: Array, jacobian: Array, weights: Array) -> Array:
-    """Where the gradients conflict each loses its component along the other; then their sum. The
-    random order of the rule makes no difference to two tasks."""
+    """Return the sum of the gradients, after each has lost its component along the other if they
+    conflict. The random order of the rule makes no difference to two tasks."""
     inner = np.minimum((jacobian[..., 0, :] * jacobian[..., 1, :]).sum(-1), 0)
     lost = _divide(inner[..., None], (jacobian * jacobian).sum(-1))
     return linear(losses, jacobian, weights * (1 - lost))
 
 
 def imtl(losses: Array, jacobian: Array, weights: Array) -> Array:
-    """Equal projections on both gradients: their weights go with one over their norms."""
+    """Return the direction with equal projections on both unit gradients: their weights go with one
+    over their norms."""
     inverse = _divide(1.0, np.linalg.norm(jacobian, axis=-1))
     return linear(losses, jacobian, _divide(inverse, inverse.sum(-1, keepdims=True)))
 
 
 def nash_mtl(losses: Array, jacobian: Array, weights: Array) -> Array:
-    """K b = 1 / b, with K the cosines, has b_t = 1 / sqrt(1 + cosine); 0 where there is none."""
+    """Return the direction by K b = 1 / b, with K the cosines, which b_t = 1 / sqrt(1 + cosine)
+    solves; 0 where no b does."""
     units = jacobian * _divide(1.0, np.linalg.norm(jacobian, axis=-1))[..., None]
     middle = units.sum(-2)  # its square is 2 (1 + cosine), without the cancellation
     square = (middle * middle).sum(-1, keepdims=True)
@@ -95,7 +97,7 @@ def nash_mtl(losses: Array, jacobian: Array, weights: Array) -> Array:
 
 
 def cagrad(losses: Array, jacobian: Array, weights: Array, c: float = 0.4) -> Array:
-    """The mean g_0 plus c ||g_0|| in the direction of the g_w between the two gradients that
+    """Return the mean g_0 plus c ||g_0|| in the direction of the g_w between the two gradients that
     minimises g_w . g_0 + c ||g_0|| ||g_w||.
 
     Along the line through both, with `apart` = g_1 - g_2 and t the position from the point nearest
@@ -116,12 +118,13 @@ def cagrad(losses: Array, jacobian: Array, weights: Array, c: float = 0.4) -> Ar
 def random_weighting(
     losses: Array, jacobian: Array, weights: Array, rng: np.random.Generator
 ) -> Array:
-    """The weights are multiplied by twice the softmax of normal draws, new at each step."""
+    """Return the sum of the gradients, whose weights are multiplied by twice the softmax of normal
+    draws, new at each step."""
     return linear(losses, jacobian, weights * 2 * softmax(rng.normal(size=losses.shape), -1))
 
 
 def graddrop(losses: Array, jacobian: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """The sum of the weighted gradients, at each entry of those of one sign only, which is drawn by
+    """Return at each entry the sum of the weighted gradients of one sign only, which is drawn by
     how pure it is."""
     rows = weights[..., None] * jacobian
     purity = 0.5 * (1 + _divide(rows.sum(-2), np.abs(rows).sum(-2)))
@@ -162,7 +165,7 @@ class UncertaintyWeighting:
         self.adam, self.log_variances = Adam(lr), np.zeros(2)
 
     def __call__(self, losses: Array, jacobian: Array, weights: Array) -> Array:
-        """Half the weighted sum of the gradients, each over its variance."""
+        """Return half the weighted sum of the gradients, each over its variance."""
         before, half = self.log_variances, 0.5 * weights
         factors = half * np.exp(-before)
         step = self.adam.step(half - factors * losses)
@@ -172,7 +175,8 @@ class UncertaintyWeighting:
 
 
 def rules(lr: float, seed: int) -> dict[str, Rule]:
-    """All baselines, new, in the order of the figures; each has random numbers of its own."""
+    """Return all baselines, new, in the order of the figures; each has random numbers of its
+    own."""
     draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     return {
         "LS": linear,
@@ -189,6 +193,6 @@ def rules(lr: float, seed: int) -> dict[str, Rule]:
 
 
 def _divide(a: Array | float, b: Array, otherwise: float = 0.0) -> Array:
-    """a / b, and `otherwise` where b is 0."""
+    """Return a / b, and `otherwise` where b is 0."""
     shape = np.broadcast_shapes(np.shape(a), b.shape)
     return np.divide(a, b, out=np.full(shape, otherwise), where=b != 0)

@@ -83,8 +83,8 @@ def run(options: ToyOptions) -> ToyRun:
 
 
 def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
-    """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
-    all pairs of them, all variants of a method side by side."""
+    """Return what becomes of the variants that `options` choose: LS from each initial point, PaMaL
+    from all pairs of them, all variants of a method side by side."""
     if options.method == "baselines":
         return {
             f"{name}, c = {scale:g}": outcome
@@ -120,8 +120,8 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
 
 
 def baselines(options: Any, num_steps: int) -> dict[float, dict[str, Outcome]]:
-    """By scale and name what becomes of every baseline, from the five initial points; `options` say
-    the rate, the seed and the sign of tanh."""
+    """Return what becomes of every baseline, by scale and name, from the five initial points;
+    `options` say the rate, the seed and the sign of tanh."""
     named, number = rules(options.lr, options.seed), len(INITIAL_POINTS)
     # The scales of a rule lie side by side as ensembles, so that it is called once for all.
     stacked = Pairs(

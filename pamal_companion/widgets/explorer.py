@@ -83,7 +83,8 @@ class Explorer(anywidget.AnyWidget):
         self._measure()
 
     def model(self) -> nn.Module:
-        """The network at `alpha` as `export` has it, with BatchNorm as `calibration` says."""
+        """Return the network at `alpha` as `export` has it, with BatchNorm as `calibration`
+        says."""
         return self._network.export(self.alpha, calibration=self._calibration)
 
     @traitlets.validate("alpha")
@@ -114,8 +115,8 @@ def explore(
     record: Record,
     network: Network | None,
 ) -> Explorer | None:
-    """The explorer of a finished run, for the end of its notebook: its front on validation, and its
-    answers to the first eight test examples.
+    """Return the explorer of a finished run, for the end of its notebook: its front on validation,
+    and its answers to the first eight test examples.
 
     None where there is nothing to move, and a line that says why: no weights at hand, one member,
     or a method whose networks are no mixtures of members.

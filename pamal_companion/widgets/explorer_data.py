@@ -21,8 +21,8 @@ from pamal_core.tasks import Task
 
 
 def points(front: Front) -> dict[str, Any]:
-    """The alphas [P][M] of `front`, its columns by name and its objectives; without the points and
-    columns that are not finite, which JSON has no word for."""
+    """Return the alphas [P][M] of `front`, its columns by name and its objectives; without the
+    points and columns that are not finite, which JSON has no word for."""
     front = front.finite()
     table = front.table.loc[:, np.isfinite(front.table).all()].round(6)
     objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
@@ -51,14 +51,15 @@ def beside(front: Front, others: Mapping[str, Mapping[str, Any]]) -> list[dict[s
 
 
 def gram(network: Network) -> list[list[float]]:
-    """The inner products [M][M] of the members' weights, from which every distance follows."""
+    """Return the inner products [M][M] of the members' weights, from which every distance
+    follows."""
     stacked = network.members().detach().double().cpu()
     return (stacked @ stacked.T).tolist()
 
 
 def pictures(inputs: Inputs) -> list[str]:
-    """Each of `inputs` as a PNG in a data URI: an image [1 or 3, H, W], its range stretched to that
-    from black to white. Empty strings for inputs that are no images."""
+    """Return each of `inputs` as a PNG in a data URI: an image [1 or 3, H, W], its range stretched
+    to that from black to white. Empty strings for inputs that are no images."""
     if not isinstance(inputs, Tensor) or inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
         return [""] * num_examples(inputs)
     found = []
@@ -77,7 +78,7 @@ def as_png(image: UInt8[Tensor, "_ H W"] | UInt8[np.ndarray, "H W 3"]) -> str:
 
 
 def named(targets: Sequence[Tensor], i: int) -> str:
-    """What input `i` is: its targets where they are single numbers, else its place."""
+    """Return what input `i` is: its targets where they are single numbers, else its place."""
     shown = [f"{round(target[i].item(), 3):g}" for target in targets if target.ndim == 1]
     return " and ".join(shown) or f"input {i + 1}"
 
@@ -85,10 +86,10 @@ def named(targets: Sequence[Tensor], i: int) -> str:
 def predictions(
     tasks: Sequence[Task], outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
 ) -> list[list[dict[str, Any]]]:
-    """What a page shows of each input and task: for logits [n, classes] the class, its share, and
-    with targets [n] whether it is right; for one logit of a label the same of 0 and 1, for several
-    those that hold; for one number its value; else the mean of the output; of outputs that are not
-    finite "nan"."""
+    """Return what a page shows of each input and task: for logits [n, classes] the class, its
+    share, and with targets [n] whether it is right; for one logit of a label the same of 0 and 1,
+    for several those that hold; for one number its value; else the mean of the output; of outputs
+    that are not finite "nan"."""
     known: Sequence[Tensor | None] = targets or [None] * len(outputs)
     return [
         [
@@ -100,7 +101,7 @@ def predictions(
 
 
 def _shown(task: Task, output: Tensor, target: Tensor | None) -> dict[str, Any]:
-    """What a page shows of one input and task."""
+    """Return what a page shows of one input and task."""
     output = output.detach().cpu()
     if task.chances is not None and output.ndim < 2:
         shares = task.chances(output.view(1, -1))[0]
@@ -132,8 +133,8 @@ def _shown(task: Task, output: Tensor, target: Tensor | None) -> dict[str, Any]:
 
 
 def network(ensemble: Network) -> dict[str, Any]:
-    """The members' weights, base64 of float32 [M * N], and the layers that a page needs to run the
-    ensemble itself.
+    """Return the members' weights, base64 of float32 [M * N], and the layers that a page needs to
+    run the ensemble itself.
 
     InputError unless the members are a `SharedBottom` of plain layers.
     """
@@ -155,7 +156,7 @@ def network(ensemble: Network) -> dict[str, Any]:
 
 
 def _layer(layer: nn.Module, starts: Mapping[Any, int]) -> dict[str, Any]:
-    """A layer as a page runs it; a weight is where it begins among all of the network's."""
+    """Return a layer as a page runs it; a weight is where it begins among all of the network's."""
     match layer:
         case nn.ReLU():
             return {"kind": "relu"}

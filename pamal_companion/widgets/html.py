@@ -28,20 +28,20 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 
 def source(name: str) -> str:
-    """The widget `name` as one ES module, which exports anywidget's `{ render }`."""
+    """Return the widget `name` as one ES module, which exports anywidget's `{ render }`."""
     parts = (*SHARED, *PARTS.get(name, (name,)))
     colours = f"const PALETTE = {json.dumps(PALETTE, separators=(',', ':'))};"
     return "\n".join((colours, *((HERE / f"{part}.js").read_text("utf-8") for part in parts)))
 
 
 def style() -> str:
-    """The style sheet of all widgets, with the colours of the palette."""
+    """Return the style sheet of all widgets, with the colours of the palette."""
     return f"{colours()}\n{(HERE / 'widgets.css').read_text('utf-8')}"
 
 
 def colours() -> str:
-    """The palette as properties of a style sheet: each hue, light or dark as the scheme of the
-    element is, and what has it: tasks, methods, the front, the alpha that is looked at."""
+    """Return the palette as properties of a style sheet: each hue, light or dark as the scheme of
+    the element is, and what has it: tasks, methods, the front, the alpha that is looked at."""
     hues = {f"hue-{name}": f"light-dark({', '.join(two)})" for name, two in PALETTE["hues"].items()}
     roles = {f"task-{k}": hue for k, hue in enumerate(PALETTE["tasks"], start=1)}
     roles |= {f"method-{name}": row["hue"] for name, row in PALETTE["methods"].items()}
@@ -52,7 +52,7 @@ def colours() -> str:
 
 
 def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
-    """The widget `name` as HTML without its style, to be put into a page.
+    """Return the widget `name` as HTML without its style, to be put into a page.
 
     `values` are those of the widget's model. `identifier` is the id of its element, and must be
     the only one of the page. Nothing is loaded from anywhere, so it works over file:// as well, and

@@ -38,7 +38,7 @@ class Playground(VBox):  # type: ignore[misc]
         super().__init__([VBox(controls), self.figure])
 
     def train(self, _: object = None) -> None:
-        """One run with the settings of the controls; what is wrong with them is said there."""
+        """Make one run with the settings of the controls, and say there what is wrong with them."""
         chosen = {"W": self.W.value, "lam": self.lam.value, "p": self.p.value}
         self.button.disabled, self.message.value = True, "training …"
         try:
