@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 
@@ -36,21 +35,6 @@ def test_smoothing_is_other_data_with_the_same_digits():
     # What was smoothed has less contrast, and the same brightness.
     assert images.var() < 0.95 * plain.test.tensors[0].var()
     assert images.mean().item() == pytest.approx(plain.test.tensors[0].mean().item(), rel=0.01)
-
-
-def test_the_numbers_the_notebook_quotes_are_those_of_the_records():
-    notebook = nbformat.read(ROOT / "notebooks" / "multimnist3.ipynb", as_version=4)
-    text = " ".join(c.source for c in notebook.cells if c.cell_type == "markdown")
-    quoted = {"PaMaL, learning rate as in the authors' code": "pamal", "LS": "ls"}
-    quoted["PaMaL, learning rate times three, as in the paper's text"] = "pamal-members"
-    quoted["the same, smoothed"] = "pamal-members-antialias"
-    for label, name in quoted.items():
-        records = [Record.read(path) for path in RESULTS.glob(f"{name}_seed_?.json")]
-        found = [record.summary["test"]["best"] for record in records]
-        best = [[100 * one[f"{position}/accuracy"] for position in POSITIONS] for one in found]
-        assert len(best) == 3
-        means = [f"{mean:.2f}" for mean in np.mean(best, axis=0)]
-        assert f"| {label} | {' | '.join(means)} |" in text
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

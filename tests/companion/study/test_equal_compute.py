@@ -97,3 +97,16 @@ def test_a_range_is_of_positive_numbers():
     assert told.between([0.12, 0.25, 0.2], 2) == "0.12 to 0.25"
     with pytest.raises(ValueError, match=r"Found -0\.1"):
         told.between([-0.1, 0.2])
+
+
+def test_no_run_on_digits_is_stuck_and_the_worst_one_is_named():
+    worst, count = 1.0, 0
+    for question in (equal_compute.forty(), equal_compute.sweeps()):
+        for name, by_seed in question.records.items():
+            if "census" not in name:
+                count += len(by_seed)
+                tables = [run.front("test").table for run in by_seed.values()]
+                columns = [table.filter(like="/accuracy").max() for table in tables]
+                worst = min(worst, *(float(column.min()) for column in columns))
+    said = f"in each of the {count} runs some network reads either digit in at least"
+    assert f"{said} {100 * worst:.1f} %" in equal_compute.no_run_is_stuck()

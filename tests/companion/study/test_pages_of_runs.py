@@ -164,7 +164,7 @@ def test_what_a_page_says_of_ls_follows_the_numbers(runs):
     assert "The two networks are level: they differ by less than 0.1 points" in level
 
 
-def test_longer_training_is_worse_on_census_because_the_losses_show_overfitting(runs):
+def test_longer_training_on_census_overfits_as_its_losses_show(runs):
     ls = Setting("census", "ls")
     longer, ends = ls.having(epochs=20), []
     for name in ("census/ls", "beyond/census/ls-20-epochs"):
@@ -284,7 +284,7 @@ def test_the_page_of_faces_says_what_is_open_at_equal_compute(runs):
     assert faces.beside_ls({**runs, longer: runs[ls]}, reduced) == ""
 
 
-def test_the_page_of_faces_says_who_is_better_with_the_one_seed_of_the_paper(runs):
+def test_the_page_of_faces_says_who_is_better_with_the_papers_one_seed(runs):
     (ls,), (ours,) = records("utkface/ls"), records("utkface/pamal-W=1")
     (alone,) = (p["metrics"] for p in ls["points"] if p["split"] == "test")
     front = [p["metrics"] for p in ours["points"] if p["split"] == "test"]
