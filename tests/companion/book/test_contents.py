@@ -90,3 +90,14 @@ def test_links_to_other_sites_are_links_of_today():
     for path in (*ROOT.glob("*.md"), *(ROOT / "book").glob("*.md")):
         for address in re.findall(r"\]\((http[^)]*)\)", path.read_text("utf-8")):
             assert address.startswith("https://") or "yann.lecun.com" in address, path.name
+
+
+def test_a_notebook_of_make_book_links_from_either_folder():
+    """Its page is in `results/` and, made anew, in `fresh/`, where a bare name leads nowhere."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    (made,) = re.findall(r"^FRESH := .*ipynb,([\w ]+)\)$", makefile, re.MULTILINE)
+    assert "multimnist" in made.split()
+    for name in made.split():
+        text = (ROOT / f"notebooks/{name}.ipynb").read_text("utf-8")
+        bare = re.findall(r"\]\(((?!\.\./|#|https?:)[^)\s]+)\)", text)
+        assert bare == [], name
