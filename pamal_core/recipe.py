@@ -15,7 +15,13 @@ from torch.optim.lr_scheduler import LRScheduler
 from pamal_core.balancing import Linear
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError, check_choice, check_number, check_type
+from pamal_core.errors import (
+    InputError,
+    check_choice,
+    check_function,
+    check_number,
+    check_type,
+)
 from pamal_core.evaluation import NOT_FINITE, evaluate, objectives
 from pamal_core.fitted import Fitted
 from pamal_core.front import Front
@@ -253,8 +259,8 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
     check_choice("scheduler_interval", training.get("scheduler_interval", "epoch"), INTERVALS)
     for name in ("optimizer", "scheduler", "on_step", "on_epoch"):
         given = training.get(name)
-        if not (given is None or callable(given) or isinstance(given, Optimizer | LRScheduler)):
-            raise InputError(f"`{name}` must be a function. Found {given!r}.")
+        if not isinstance(given, Optimizer | LRScheduler):
+            check_function(name, given)
     optimizer, scheduler = training.get("optimizer"), training.get("scheduler")
     if lr is not None and optimizer is not None:
         raise InputError("`lr` is for a training without `optimizer`. Found both.")

@@ -17,7 +17,14 @@ from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
 from pamal_core.checks import check_reach
-from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
+from pamal_core.errors import (
+    InputError,
+    check_choice,
+    check_function,
+    check_number,
+    check_type,
+    is_number,
+)
 from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, no_batch, to_train
 from pamal_core.method import Method, NonFiniteError
@@ -209,9 +216,8 @@ def train(
     check_calibration(calibration)
     if ema is not None and not (is_number(ema) and 0 < ema < 1):
         raise InputError(f"`ema` must be a decay above 0 and below 1. Found ema={ema!r}.")
-    for name, hook in ("on_step", on_step), ("on_epoch", on_epoch):
-        if hook is not None and not callable(hook):
-            raise InputError(f"`{name}` must be a function. Found {hook!r}.")
+    check_function("on_step", on_step)
+    check_function("on_epoch", on_epoch)
     if lr is not None and optimizer is not None:
         raise InputError("`lr` is for a training without `optimizer`. Found both.")
     network, device = method.network, method.network.device

@@ -1,4 +1,4 @@
-"""What a messenger shows of a link to a page: its title and, where the book is public, a picture.
+"""Tell messengers what a link to a page shows: its title and, if the book is public, a picture.
 
 The picture needs a whole address, which `html_baseurl` in _config.yml begins. Without it pages have
 no `og:image`, since every other address would be of the machine that built them.

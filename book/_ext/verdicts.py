@@ -24,7 +24,7 @@ from pamal_companion.study import claims, frame, registered
 from pamal_companion.study.claim import Claim, judge
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.registered import Question
-from pamal_companion.study.statistics import Estimate
+from pamal_companion.study.statistics import Estimate, with_minus
 
 WIDTH, HEIGHT = 200, 20
 RULE = re.compile(r"- (.+?): (.+)")
@@ -168,7 +168,7 @@ def picture(rows: list[str | Line]) -> str:
 
 def text_of(points: float) -> str:
     """Return a number of points with its sign."""
-    return f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
+    return with_minus(f"{points:+.1f}")
 
 
 def cell(line: Line) -> str:
@@ -184,7 +184,7 @@ def in_numbers(line: Line) -> str:
         return line.word
     value, low, high = map(text_of, line.in_points())
     ends = ", ".join(f"{end:+.4f}" for end in line.estimate.interval())
-    measured = f"{line.estimate.value:+.4f} [{ends}]".replace("-", "\N{MINUS SIGN}")
+    measured = with_minus(f"{line.estimate.value:+.4f} [{ends}]")
     return f"{value} points ({low} to {high}), as measured {measured}, {line.seeds}"
 
 

@@ -68,10 +68,10 @@ def parameter_space_figure(
     gap = "\n" if style.on_phone() else " "
     figure.suptitle(f"θ(α) = {words},{gap}each θ with {num_weights:,} weights")
     words = (
-        "Every point of the triangle is a network, because mixtures of members lie between them:"
+        "Every point of the triangle is a network, because mixtures of members lie between them: "
+        "the larger the share of a member (the width of its line), the nearer it is. Dots are "
+        "networks."
     )
-    words += " the larger the share of a member (the width of its line), the nearer it is. Dots are"
-    words += " networks."
     return style.stamp(figure, provenance, words)
 
 
@@ -108,12 +108,10 @@ def penalty_figure(
     looks = {f"violated edge of task {t}": {"color": c, "lw": 2} for t, c in enumerate(colours, 1)}
     looks |= {"edges in order": IN_ORDER, "exact front": FRONT}
     words = (
-        "The penalty looks at the order of the draws alone, because it compares the losses of two"
+        "The penalty looks at the order of the draws alone, because it compares the losses of two "
+        "draws, an edge, at a time: it can vanish far from the front, and be large on it. An arrow "
+        "is a violated edge: its end has a larger share of the task and yet the higher loss."
     )
-    words += (
-        " draws, an edge, at a time: it can vanish far from the front, and be large on it. An arrow"
-    )
-    words += " is a violated edge: its end has a larger share of the task and yet the higher loss."
     return style.finish(figure, provenance, style.key(looks), words, ncols=2)
 
 
@@ -214,9 +212,9 @@ def hypervolume_figure(
         style.label_losses(ax)
         ax.set_aspect("equal")
     words = (
-        "Each network that is not dominated adds the box between it and the reference, so a denser"
+        "Each network that is not dominated adds the box between it and the reference, so a denser "
+        "front covers more, and a dominated network adds nothing."
     )
-    words += " front covers more, and a dominated network adds nothing."
     return style.finish(figure, provenance, None, words, ncols=3)
 
 
@@ -238,9 +236,9 @@ def densities_figure(
         ax.plot(x, density, color=style.INK, lw=1.5, label="density of Beta(p, p)")
         ax.set(xlabel="α₁", ylabel="density", ylim=(0, top))
     words = (
-        "If p is below 1 most draws lie near a member, and if it is above 1 most lie in the middle,"
+        "If p is below 1 most draws lie near a member, and if it is above 1 most lie in the "
+        "middle, because Beta(p, p) has its mass there."
     )
-    words += " because Beta(p, p) has its mass there."
     return style.finish(figure, provenance, None, words, ncols=2)
 
 
@@ -261,9 +259,9 @@ def functions_figure(
         ax.set_ylabel("f(x; αθ + (1 - α)θ′)")
         ax.label_outer()
     words = (
-        "A line in weight space holds a whole family of functions: the network at α (dashed) gives"
+        "A line in weight space holds a whole family of functions: the network at α (dashed) gives "
+        "the function for α (the thick line below it), as near as its hidden units allow."
     )
-    words += " the function for α (the thick line below it), as near as its hidden units allow."
     return style.finish(figure, provenance, None, words, loc="outside right center", ncols=1)
 
 
@@ -288,9 +286,9 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
         image, ax=axes, **bar, label="absolute error  (log scale; lower is better)", extend="min"
     )
     words = (
-        "A network is accurate at the alphas for which it was made, and need not be between them,"
+        "A network is accurate at the alphas for which it was made, and need not be between them, "
+        "because nothing asked it to be: the darker, the better."
     )
-    words += " because nothing asked it to be: the darker, the better."
     return style.stamp(figure, provenance, words)
 
 
@@ -310,9 +308,9 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
     ax.set(xlabel="hidden units Q  (log scale)", ylabel=f"largest error  ({rest})")
     falls = all((np.diff(errors) < 0).all() for _, errors in curves.values())
     words = (
-        "More hidden units make the largest error smaller, because each adds a corner to a function"
+        "More hidden units make the largest error smaller, because each adds a corner to a "
+        "function that is straight between them."
     )
-    words += " that is straight between them."
     return style.finish(figure, provenance, None, words if falls else "", ncols=2)
 
 
@@ -332,9 +330,9 @@ def lines_figure(
         ax.plot(*marked[name].T, "o", color=style.COLOURS["second"], label=points)
         style.label_losses(ax)
     words = (
-        "A straight line of networks is a curve of losses. It lies on the exact front where every"
+        "A straight line of networks is a curve of losses. It lies on the exact front where every "
+        "network of it is Pareto optimal, and leaves it where only the marked ones are."
     )
-    words += " network of it is Pareto optimal, and leaves it where only the marked ones are."
     return style.finish(figure, provenance, None, words, ncols=3)
 
 
@@ -366,7 +364,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
     by_loss, by_accuracy = (np.array(numbers[metric]) for metric in ("loss", "accuracy"))
     words = f"In {(by_accuracy < by_loss).sum()} of {len(fronts)} fronts fewer networks are"
     words += (
-        " non-dominated by accuracy (right) than by loss (left), probably because training lowers"
+        " non-dominated by accuracy (right) than by loss (left), probably because training lowers "
+        "the loss and accuracy only follows. Hollow networks are dominated."
     )
-    words += " the loss and accuracy only follows. Hollow networks are dominated."
     return style.finish(figure, provenance, None, words, ncols=2)

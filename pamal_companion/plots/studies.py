@@ -148,9 +148,9 @@ def sampling_figure(
     words = ""
     if len(ends) > 1 and (np.diff(ends) > 0).all():
         words = (
-            "The larger p, the more alike the members become, because more draws lie in the middle"
+            "The larger p, the more alike the members become, because more draws lie in the middle "
+            "and train both alike: so the front becomes shorter (left). "
         )
-        words += " and train both alike: so the front becomes shorter (left). "
     words += "A line for each seed; large dots are first members."
     return style.finish(figure, provenance, handles, words, ncols=len(fronts))
 
@@ -190,8 +190,10 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
             single = np.concatenate([front.values for front in of_method])
             ax.plot(*single.T, marker=look["marker"], ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
-    words = "A line is what the median seed reaches; its band runs from what every seed reaches to"
-    words += " what the best one does. Markers are single networks, one for each seed."
+    words = (
+        "A line is what the median seed reaches; its band runs from what every seed reaches to "
+        "what the best one does. Markers are single networks, one for each seed."
+    )
     return style.finish(figure, provenance, None, words, ncols=2)
 
 

@@ -101,8 +101,10 @@ def triangles_figure(
                 way |= {"extend": "min" if objective.maximise else "max", "extendfrac": 0.04}
                 bar = figure.colorbar(mapped, ax=columns[t], label=named(objective, "\n"), **way)
                 few_ticks(bar.ax.xaxis, objective)
-    words = "Each cell is one network, each corner a member; a side has no share of the opposite"
-    words += " one. The worst tenth of the networks has one colour."
+    words = (
+        "Each cell is one network, each corner a member; a side has no share of the opposite one. "
+        "The worst tenth of the networks has one colour."
+    )
     return style.finish(figure, provenance, None, words, ncols=2)
 
 

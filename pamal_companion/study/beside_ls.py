@@ -1,4 +1,4 @@
-"""How a run does beside LS, at equal epochs and at equal compute, in sentences around numbers.
+"""Say how a run does beside LS, at equal epochs and at equal compute, in sentences around numbers.
 
 A network is judged on test: of a front the one with the largest hypervolume on validation, which is
 the network you would choose. Its accuracy is a mean over the tasks.
@@ -14,11 +14,16 @@ from pamal_companion.study import comparisons, equal_compute, frame, paper, regi
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.measured import MeasuredRun
 from pamal_companion.study.registered import estimate
-from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus, word
+from pamal_companion.study.statistics import (
+    WITHIN,
+    Estimate,
+    bracket,
+    minus,
+    with_minus,
+    word,
+)
 
 CHOSEN, FRONT = "chosen hypervolume", "hypervolume"
-SIGN = "-", "\N{MINUS SIGN}"
-"""The sign of an estimate, and how a sentence prints it."""
 WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 WORDS += ["eleven", "twelve"]
 BEYOND = "[all comparisons at equal compute](../results/beyond.html)"
@@ -128,7 +133,7 @@ def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -
 
 def volume(found: Estimate) -> str:
     """Return a difference of two hypervolumes with its interval."""
-    return f"hypervolume {bracket(found)}".replace(*SIGN)
+    return with_minus(f"hypervolume {bracket(found)}")
 
 
 def _networks(pair: Pair, runs: Runs) -> str:
@@ -219,7 +224,7 @@ def of_tuning(runs: Runs) -> str:
     right = {name: _right(by_seed.values()) for name, by_seed in tuned.records.items()}
     points = sorted(right["ls"] - right[name] for name in right.keys() - {"ls"})
     front = estimate(tuned, "PaMaL, W = 2, \u03bb = 5 - LS: the front, test", "ahead")
-    four = estimate(sweeps, "Census: four points of PaMaL - four LS", "behind").replace(*SIGN)
+    four = with_minus(estimate(sweeps, "Census: four points of PaMaL - four LS", "behind"))
     estimate(sweeps, "Census: eleven points of PaMaL - four LS", "behind")
     return (
         "**If you tune both methods, LS gives the better network.** So far LS had the paper's "
@@ -255,7 +260,7 @@ def _accuracy(runs: Runs, setting: Setting) -> float:
 
 
 def _right(made: Iterable[Record | MeasuredRun]) -> float:
-    """Return the mean of that over runs."""
+    """Return in per cent how often the network you would choose is right, in the mean over runs."""
     numbers = []
     for run in made:
         best = run.front("validation").values.prod(axis=1).argmax()

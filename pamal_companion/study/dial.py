@@ -1,7 +1,6 @@
 """The dial of conflict: what the records have at each number of features between encoder and
 heads."""
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -15,6 +14,7 @@ from pamal_companion.study.hypotheses import WIDTHS, sweep
 from pamal_companion.study.measures import points_apart
 from pamal_companion.study.registered import Question, beside, estimate, read, verdicts
 from pamal_companion.study.statistics import bracket, minus, summary
+from pamal_companion.study.told import listed
 from pamal_core.front import Front
 
 CHANCE = 0.2
@@ -133,7 +133,7 @@ UNDYING = (
     (3, "a sweep of four LS", "ahead"),
     (6, "a sweep of four LS", "ahead"),
 )
-"""What the sentences on features that cannot die are written for: features, recipe and word."""
+"""Features, recipe and word that the sentences on features that cannot die are written for."""
 
 
 def lead(question: Question, width: int, other: str) -> str:
@@ -262,9 +262,3 @@ def neglected() -> str:
         "digit up for the other one, and how many were stuck. With PaMaL you need not guess: with "
         f"{listed(both)} features, every front has a network for each of the two digits."
     )
-
-
-def listed(numbers: Sequence[object]) -> str:
-    """Return numbers for a sentence."""
-    *most, last = map(str, numbers)
-    return f"{', '.join(most)} and {last}" if most else last

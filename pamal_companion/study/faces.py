@@ -1,4 +1,4 @@
-"""What the runs on real faces found, in sentences around their numbers."""
+"""Say what the runs on real faces found, in sentences around their numbers."""
 
 from collections.abc import Mapping
 
@@ -96,7 +96,7 @@ def words(runs: Runs, ours: Setting, ls: Setting, of_middle: bool = False) -> li
 
 
 def away(runs: Runs, ours: Setting, ls: Setting, metric: str, of_middle: bool = False) -> Estimate:
-    """Return by how much the best of a front, or its middle, is better than LS."""
+    """Return the lead over LS of the best of a front, or of its middle."""
     sign = -1 if metric.endswith("/loss") else 1
     one, two = (frame.measured(runs, setting, metric, SPLIT) for setting in (ours, ls))
     if of_middle:
@@ -154,7 +154,7 @@ def one_seed(runs: Runs) -> str:
 
 
 def of_a_front(front: Front) -> str:
-    """Return how many networks of one run are worth choosing, and where the best ones lie."""
+    """Return how many networks of one run are not dominated, and where the best ones lie."""
     best, members = front.values.argmax(0), front.alphas.argmax(0)
     shares = [f"{front.alphas[point, k]:.1f}" for k, point in enumerate(best)]
     own = np.array([front.values[point, k] for k, point in enumerate(members)])

@@ -12,7 +12,7 @@ from pamal_companion.study import beside_ls, frame, paper, tables
 from pamal_companion.study.beside_ls import in_words
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.fronts import span
-from pamal_companion.study.statistics import Estimate
+from pamal_companion.study.statistics import Estimate, with_minus
 from pamal_companion.study.told import listed
 from pamal_core.front import Front
 
@@ -86,7 +86,7 @@ def _change(fronts: Sequence[Front]) -> str:
 def _competition(fronts: Sequence[Front]) -> str:
     """Return whether the tasks compete, by the rank correlation of what the networks achieve."""
     mean = np.mean([front.task_correlation() for front in fronts])
-    number = f"{mean:.2f}".replace("-", "\N{MINUS SIGN}")
+    number = with_minus(f"{mean:.2f}")
     if mean < COMPETE:
         return (
             "Along the front a network that gains on one task tends to lose on another (rank "

@@ -202,6 +202,11 @@ def summary(values: "pd.Series[float]") -> str:
     return spread(Sample.of(values.dropna())) or "not run"
 
 
+def with_minus(text: str) -> str:
+    """Return `text` with each hyphen as a minus sign, as a sentence prints it."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
     """Return an estimate for a page, with its 95 % interval where its error is known, and is not
     0."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.hypotheses import WITHIN_PICKS, by_picks
 from pamal_companion.study.registered import Question
-from pamal_companion.study.statistics import Estimate, minus
+from pamal_companion.study.statistics import Estimate, minus, with_minus
 
 OURS, STRONGEST = "the best variant of PaMaL", "the best other recipe, a rewarded soup"
 BY_PICKS = "a rewarded soup: right picks"
@@ -121,7 +121,7 @@ def of_picks(question: Question) -> str:
 
 def in_points(share: float) -> str:
     """Return a difference of shares in points."""
-    return f"{100 * share:.1f}".replace("-", "\N{MINUS SIGN}")
+    return with_minus(f"{100 * share:.1f}")
 
 
 def of_constants(question: Question) -> str:
@@ -153,6 +153,7 @@ def of_one_family(questions: Sequence[Question]) -> str:
     return "\n".join([said, "", *lines])
 
 
-def listed(names: list[str]) -> str:
-    """Return names in a row: a, b and c."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def listed(names: Iterable[object]) -> str:
+    """Return names or numbers in a row: a, b and c."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last

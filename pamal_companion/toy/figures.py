@@ -154,8 +154,10 @@ def surface_figure(result: ToyRun, variant: str) -> Figure:
         "The lowest loss moves along the subspace as α does, so θ(α) is the best network for α. "
     )
     words = follows if max(gaps) < NEAR else ""
-    words += "Colours are α times the loss of task 1 plus 1 - α times that of task 2, over the two"
-    words += " weights; a step of colour is a contour, one for each unit of loss."
+    words += (
+        "Colours are α times the loss of task 1 plus 1 - α times that of task 2, over the two "
+        "weights; a step of colour is a contour, one for each unit of loss."
+    )
     return style.finish(figure, result.provenance, None, words, ncols=3, **dark)
 
 
