@@ -103,6 +103,40 @@ def test_the_four_words_of_forty_passes_are_lines_of_the_chart():
     assert {f"forty-passes: {text}" for text in asked} <= {name for _, name in LINES}
 
 
+def test_how_recipes_were_tuned_is_what_their_settings_say():
+    """The rate is Adam's: PaMaL's option times the number of members."""
+    told = re.search("(?s):::{dropdown}(.*?):::", SOURCE)[1].split("\n\n")
+
+    def rates(question, *names):
+        rows = registered.read(question).rows
+        seed = min(registered.read(question).asked.seeds)
+        found = {name: rows[name].at(seed) for name in rows if name.startswith(names)}
+        assert found
+        return {one["lr"] * (1 + ("pamal" in name)) for name, one in found.items()}
+
+    def said(start):
+        (one,) = (part for part in told if start in part)
+        return one
+
+    averaged = said("*With averaged weights on MultiMNIST*")
+    for theirs in ("ls", "soup"):
+        assert rates("forty-passes", theirs) == {0.001, 0.002}
+    assert "have the better of 0.001 and 0.002" in averaged
+    assert rates("forty-passes", "pamal-one") == {0.002}
+    assert rates("forty-passes", "pamal-four") == {0.004}
+    assert "has 0.002 with one draw and 0.004 with four" in averaged
+    assert rates("one-run-against-a-sweep", "multimnist-ls") == {0.002}
+    assert "The four short LS have 0.002" in averaged
+    census = said("*On Census*")
+    assert rates("one-run-against-a-sweep", "census") == {0.0006}
+    assert "PaMaL and the four short LS have 0.0006" in census
+    for name in ("grid-census", "grid-fairness"):
+        judging = {"grid-census": "census-at-equal-cost", "grid-fairness": "fairness-front"}[name]
+        seeds = [{*registered.read(one).asked.seeds} for one in (name, judging)]
+        assert not seeds[0] & seeds[1]
+    assert all("on seeds that judge nothing" in one for one in (census, said("*On fairness*")))
+
+
 def test_the_sums_are_those_of_the_study():
     words = claims.table(frame.read())["verdict"].value_counts()
     said = (
