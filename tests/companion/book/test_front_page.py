@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from pamal_companion.study import claims, frame, registered
+from pamal_companion.study import claims, equal_compute, frame, registered
 from pamal_companion.study.claim import judge
 
 ROOT = Path(__file__).parents[3]
@@ -135,6 +135,20 @@ def test_how_recipes_were_tuned_is_what_their_settings_say():
         seeds = [{*registered.read(one).asked.seeds} for one in (name, judging)]
         assert not seeds[0] & seeds[1]
     assert all("on seeds that judge nothing" in one for one in (census, said("*On fairness*")))
+    grid = registered.read("grid-fairness").rows
+    ours = {name.partition("@")[0] for name in grid if name.startswith("pamal")}
+    assert len(ours) == 5 and "The best of five variants of PaMaL" in said("*On fairness*")
+
+
+def test_no_registered_row_rests_on_networks_that_never_trained():
+    fairness = registered.read("fairness-front")
+    count = sum(len(run.front("test")) for one in fairness.records.values() for run in one.values())
+    every = re.search(r"in each of the (\d+) runs", equal_compute.no_run_is_stuck())[1]
+    assert f"none in the {every} runs on MultiMNIST" in TEXT
+    assert f"none among the {count:,} networks on fairness" in TEXT
+    for by_seed in fairness.records.values():  # a constant answer has the base rate, 0.062
+        for run in by_seed.values():
+            assert (run.front("test").table["income/average precision"] > 0.062 + 0.002).all()
 
 
 def test_the_sums_are_those_of_the_study():

@@ -188,10 +188,10 @@ SAYS = {
     "index": [
         ("than LS holds on MultiMNIST and on Census", "MultiMNIST, the paper's rates: PaMaL's"),
         ("than LS holds on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
-        ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes: one network"),
-        ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes, on test: one"),
+        ("one LS is ahead of PaMaL's front with four", "MultiMNIST, equal passes: one network"),
+        ("one LS is ahead of PaMaL's front with four", "MultiMNIST, equal passes, on test: one"),
         (
-            "PaMaL with one draw is ahead of LS",
+            "PaMaL's front with one draw is ahead of one LS",
             "MultiMNIST, 40 passes: PaMaL with W = 1 against LS",
         ),
     ],
