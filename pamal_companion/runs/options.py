@@ -225,8 +225,11 @@ class Options(BaseModel):
         """
         own = {*(cls.known or cls.model_fields)}
         bound = {n: v for n, v in namespace.items() if not _is_imported(n, v)}
-        cells = [cell for cell in namespace.get("In", []) if cell.startswith("# Parameters")]
-        typed = set().union(*map(names_in, cells))
+        history = namespace.get("In", [])
+        typed = {"In"}  # if a cell assigns this name, it hides the kernel's list of cells
+        if isinstance(history, list):
+            cells = [cell for cell in history if cell.startswith("# Parameters")]
+            typed = set().union(*map(names_in, cells))
         taken = {n: v for n, v in bound.items() if n in own and v is not None}
         others = bound.keys() & (cls.model_fields.keys() - own)
         # Not a `method` that is a Method: another name than the option's, which this one lacks.

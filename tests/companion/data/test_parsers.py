@@ -4,7 +4,7 @@ import keyword
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_cityscapes import SIZE, write_mtan, write_official
 
@@ -135,6 +135,7 @@ def test_any_parameters_make_options_or_an_error_of_one_line(values):
 
 @QUICK
 @given(values=st.dictionaries(NAMES, st.integers(0, 9), max_size=4))
+@example(values={"In": 0})
 def test_what_a_parameters_cell_assigns_is_what_is_checked(values):
     source = "# Parameters\n" + "\n".join(f"{name} = {value}" for name, value in values.items())
     namespace = {"In": ["", source, "other = 1"], "other": 1, **values}
