@@ -17,6 +17,9 @@ from pamal_companion.data.samples import people
 multimnist.SIZES = {"disjoint": (6_000, 1_000, 1_000)}
 people.SIZES = 800, 200
 utkface.SAMPLE_NUM = 300
+# Nor does it depend on a second drawing for phones, of which plots/ has the tests.
+from pamal_companion.plots import style
+style.phone_figure = lambda figure: None
 """
 
 

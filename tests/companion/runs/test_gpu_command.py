@@ -30,7 +30,7 @@ experiment = "{}"
 method = "{}"
 options = "{}"
 """
-NARROW = ("narrow", "multimnist", "pamal", "data=sample; epochs=1; W=1; lam=0")
+NARROW = ("narrow", "census", "pamal", "data=sample; epochs=1; W=1; lam=0")
 WITHOUT_DATA = ("without-data", "utkface", "ls", "data=full; epochs=1; limit=2")
 CENSUS = ("people", "census", "mgda", "data=sample; epochs=1")
 LONG = ("long", "fairness", "ls", "data=sample; epochs=1000000")
