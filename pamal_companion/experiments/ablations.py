@@ -19,7 +19,7 @@ from pamal_companion.runs import grid
 from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.options import Count, Folder, Natural, NonNegative, Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.sweep import file_name, sweep
+from pamal_companion.runs.run import file_name, sweep
 from pamal_core.errors import InputError
 
 Setting = dict[str, Any]

@@ -10,7 +10,7 @@ from pamal_companion.experiments.options import SWEEP, MultiMNISTOptions
 from pamal_companion.fronts import union
 from pamal_companion.plots.dial import FIVE, ONE, PAMAL
 from pamal_companion.runs.options import Count, Folder, Options
-from pamal_companion.runs.sweep import sweep
+from pamal_companion.runs.run import sweep
 from pamal_core.front import Front
 
 RATE = 0.002

@@ -34,8 +34,7 @@ from pamal_companion.runs.methods import METHODS, MethodRow, affects
 from pamal_companion.runs.options import OF_DATA, Options
 from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import run
-from pamal_companion.runs.sweep import file_name
+from pamal_companion.runs.run import file_name, run
 from pamal_core.balancing import Balancer
 from pamal_core.errors import InputError, check_choice
 from pamal_core.method import Method, NonFiniteError

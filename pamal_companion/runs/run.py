@@ -1,12 +1,20 @@
-"""A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
+"""Runs from options to records: one, or one for each of many settings."""
 
-from typing import NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
+from tqdm.auto import tqdm
+
+from pamal_companion.data.places import user_path
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.experiment import Experiment
-from pamal_companion.runs.options import Options
+from pamal_companion.runs.files import BusyError
+from pamal_companion.runs.options import OF_DATA, Options
 from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
+from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.network import Network
 from pamal_core.training import train
@@ -27,13 +35,10 @@ def run(
     wait: bool = True,
     keep_weights: bool = True,
 ) -> Result:
-    """Train and evaluate; with `options.out` also write the record there and, if `keep_weights`,
-    the weights beside it.
+    """Train and evaluate what `options` say, in a `Recorder` of these arguments.
 
     A finished run is read, not repeated. One that was stopped goes on from its last epoch and ends
-    with the same record, except for its cost. If another process is making the run, it is waited
-    for, or refused with BusyError unless `wait`. A record of another run at `options.out` is never
-    overwritten: InputError. `splits` are the data of `options`, if they are loaded already.
+    with the same record, except for its cost.
     """
     recorder = Recorder(experiment, options, splits, wait=wait, keep_weights=keep_weights)
     with recorder:
@@ -47,3 +52,48 @@ def run(
             }
             recorder.write(network, history, fronts)
     return Result(cast(Record, recorder.record), recorder.network)
+
+
+def sweep(
+    experiment: Experiment,
+    options: Options,
+    settings: Sequence[Mapping[str, Any]],
+    folder: str | Path | None = None,
+    splits: Splits | None = None,
+    *,
+    progress: bool = True,
+) -> list[Record]:
+    """Return the record of a run for each setting, which is what differs from `options`.
+
+    With `folder` each record is kept there under `file_name(setting)`. Runs that another process is
+    making are left for last and then waited for, so that several sweeps share a folder. Raise
+    InputError for a setting that is refused or has other data, before anything is trained.
+    """
+    common = options.model_dump(exclude_unset=True)
+    chosen, place = [], None if folder is None else user_path(folder, "folder")
+    for setting in settings:
+        if own := sorted(setting.keys() & OF_DATA):
+            raise InputError(
+                f"All settings of a sweep share their data. Found {own[0]}={setting[own[0]]!r}."
+            )
+        out = {} if place is None else {"out": str(place / file_name(setting))}
+        chosen.append(type(options).create(**{**common, **setting, **out}))
+        experiment.check(chosen[-1])
+    splits = splits or experiment.load(options)
+    records: dict[int, Record] = {}
+    with tqdm(total=len(chosen), disable=not progress, unit="run") as bar:
+        for wait in (False, True):
+            for number, one in enumerate(chosen):
+                if number not in records:
+                    with suppress(BusyError):
+                        records[number] = run(experiment, one, splits, wait=wait).record
+                        bar.update()
+    return [records[number] for number in range(len(chosen))]
+
+
+def file_name(setting: Mapping[str, Any]) -> str:
+    """Return the name of a setting's record: `{"method": "pamal", "W": 4, "seed": 0}` is
+    `pamal-W=4_seed_0.json`."""
+    rest = dict(setting)
+    method, seed = rest.pop("method", "pamal"), rest.pop("seed", 0)
+    return "-".join([method, *(f"{k}={v}" for k, v in rest.items())]) + f"_seed_{seed}.json"

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = ["pamal_core.training", "torch._dynamo"]
 if find_spec("pydantic"):  # the core's own environment has nothing of what the companion needs
-    PRELOADED.insert(0, "pamal_companion.runs.sweep")
+    PRELOADED.insert(0, "pamal_companion.runs.run")
 CONTEXT.set_forkserver_preload(PRELOADED)
 
 

@@ -12,7 +12,7 @@ from pamal_companion.experiments.ablations import (
     SweepOptions,
     subject,
 )
-from pamal_companion.runs.sweep import file_name
+from pamal_companion.runs.run import file_name
 from pamal_companion.study import frame
 from pamal_companion.study.paper import table
 from pamal_companion.study.sweeps import penalty

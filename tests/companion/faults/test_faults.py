@@ -19,9 +19,8 @@ from tiny_experiment import tiny
 
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import run
+from pamal_companion.runs.run import run, sweep
 from pamal_companion.runs.states import load_state
-from pamal_companion.runs.sweep import sweep
 from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
 

@@ -20,7 +20,7 @@ from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.folder import files
 from pamal_companion.runs.methods import affects
 from pamal_companion.runs.records import ABOUT, Record, about
-from pamal_companion.runs.sweep import file_name
+from pamal_companion.runs.run import file_name
 from pamal_companion.study import frame
 from pamal_companion.study.frame import is_full
 from pamal_companion.study.paper import PRINTED, table

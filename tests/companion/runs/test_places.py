@@ -21,8 +21,7 @@ from pamal_companion.data.places import user_path
 from pamal_companion.experiments.conflict import ConflictOptions
 from pamal_companion.runs import files
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.run import run
-from pamal_companion.runs.sweep import sweep
+from pamal_companion.runs.run import run, sweep
 from pamal_companion.study import frame
 from pamal_core.errors import InputError
 

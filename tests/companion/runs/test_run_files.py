@@ -12,8 +12,7 @@ from pamal_companion.runs.files import BusyError, RunFiles, is_held
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import run
-from pamal_companion.runs.sweep import file_name, sweep
+from pamal_companion.runs.run import file_name, run, sweep
 from pamal_core.errors import InputError
 
 OPTIONS = Options.create(batch_size=100, epochs=1, device="cpu")

@@ -4,7 +4,7 @@ from tiny_experiment import tiny
 
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.sweep import file_name, sweep
+from pamal_companion.runs.run import file_name, sweep
 from pamal_core.errors import InputError
 
 OPTIONS = Options.create(batch_size=50, epochs=1)
