@@ -38,7 +38,7 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         method,
         batches(splits.train, options.batch_size, shuffle=True),
         epochs=options.epochs or 1,
-        optimizer=adam(method, options.lr),
+        optimizer=adam(method, options),
         seed=options.seed,
         on_epoch=lambda _: fronts.append(measured()),
     )

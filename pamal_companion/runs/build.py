@@ -16,7 +16,7 @@ from pamal_companion.baselines.low_rank import MIXTURES, LowRankEnsemble
 from pamal_companion.baselines.phn import Hypernetwork
 from pamal_companion.baselines.rotograd import Rotated, RotoGrad
 from pamal_companion.data.batches import batches
-from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.methods import METHODS, affects
 from pamal_companion.runs.options import Options
 from pamal_core import balancing
 from pamal_core.ensemble import WeightEnsemble
@@ -138,11 +138,12 @@ def balancer(options: Options) -> balancing.LossBalancer | balancing.GradientBal
     return balancing.Linear()
 
 
-def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
-    """Return Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what
-    alpha mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
+def adam(method: Method, options: Options) -> torch.optim.Adam:
+    """Return Adam for all that `method` trains, with the rate of `options`; what alpha mixes has M
+    times that rate unless `lr_scaling` is "plain" or the method has no such option, because the
+    gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
     """
-    network, rate = method.network, lr
+    network, lr, rate = method.network, options.lr, options.lr
     mixed = []
     if isinstance(network, MIXTURES):
         mixed = [
@@ -150,7 +151,7 @@ def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
             for name, weight in network.named_parameters()
             if weight.requires_grad and not name.startswith("base.")
         ]
-        if scaled:
+        if options.lr_scaling == "members" and affects("lr_scaling", options.method):
             rate = lr * network.num_members
     others = [p for p in method.parameters() if not any(p is one for one in mixed)]
     pairs = (mixed, rate), ([p for p in others if p.requires_grad], lr)

@@ -3,11 +3,10 @@
 import signal
 import threading
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from pamal_companion.runs.states import load_state, save_state
-from pamal_core.errors import InputError
 from pamal_core.training import Training
 
 
@@ -23,7 +22,7 @@ class Checkpoint:
 
     def __init__(self, path: Path | None, key: str = "", about: str = "") -> None:
         self.path, self.key, self.about = path, key, about
-        self.state = load_own(path, key) if path and path.exists() else None
+        self.state = load_state(path, key) if path and path.exists() else None
         """The state that `train` resumes from, None if nothing is kept yet."""
         self._num_epochs = len(self.state["history"]) if self.state else 0
 
@@ -41,9 +40,7 @@ class Checkpoint:
             self._before = signal.signal(signal.SIGTERM, _interrupt)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
         if self._is_main:
             signal.signal(signal.SIGTERM, self._before or signal.SIG_DFL)
         # Its start, within it, may have said it already.
@@ -57,15 +54,3 @@ class Checkpoint:
 
 def _interrupt(number: int, _: FrameType | None) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
-
-
-def load_own(path: Path, key: str) -> dict[str, Any]:
-    """Return what `save_state` wrote to `path` for the run with this `key`; raise InputError if the
-    file belongs to another run."""
-    state = load_state(path)
-    if state.get("key") != key:
-        raise InputError(
-            f"{path} belongs to another run. Expected key {key}, found {state.get('key')}. "
-            "Delete it or write to another place."
-        )
-    return state

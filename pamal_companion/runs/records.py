@@ -298,11 +298,15 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def to_points(front: Front, split: str) -> list[dict[str, Any]]:
-    """Return the points of a front as a record keeps them."""
-    metrics = front.table.to_dict("records")
-    pairs = zip(front.alphas.tolist(), metrics, strict=True)
-    return [{"alpha": alpha, "split": split, "metrics": of_point} for alpha, of_point in pairs]
+def to_points(fronts: Mapping[str, Front]) -> list[dict[str, Any]]:
+    """Return the points of `fronts`, by their splits, as a record keeps them."""
+    return [
+        {"alpha": alpha, "split": split, "metrics": metrics}
+        for split, front in fronts.items()
+        for alpha, metrics in zip(
+            front.alphas.tolist(), front.table.to_dict("records"), strict=True
+        )
+    ]
 
 
 def chosen(front: Front) -> Point:

@@ -22,9 +22,9 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
     write_atomic(path, safetensors.torch.save(tensors, metadata=metadata))
 
 
-def load_state(path: Path) -> dict[str, Any]:
+def load_state(path: Path, key: str | None = None) -> dict[str, Any]:
     """Return the state that `save_state` wrote, tensors on the CPU; raise InputError if the file is
-    damaged or another."""
+    damaged or another, or not of the run with the `key`, if there is one."""
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -38,6 +38,11 @@ def load_state(path: Path) -> dict[str, Any]:
         raise InputError(
             f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
         ) from error
+    if key is not None and state.get("key") != key:
+        raise InputError(
+            f"{path} belongs to another run. Expected key {key}, found {state.get('key')}. "
+            "Delete it or write to another place."
+        )
     return state
 
 

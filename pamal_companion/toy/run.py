@@ -59,16 +59,15 @@ def run(options: ToyOptions) -> ToyRun:
     started = time.perf_counter()
     outcomes = _train(options, EPOCH * epochs)
     trained = time.perf_counter()
-    points = [
-        point
+    fronts = {
+        f"{variant}, {name}": front
         for variant, outcome in outcomes.items()
         for name, front in zip(outcome.names, outcome.fronts(), strict=True)
-        for point in to_points(front, f"{variant}, {name}")
-    ]
+    }
     record = Record(
         **fields,
         objectives={o.name: "min" for o in OBJECTIVES},
-        points=points,
+        points=to_points(fronts),
         summary={name: outcome.summary() for name, outcome in outcomes.items()},
         cost={
             "train_seconds": round(trained - started, 3),

@@ -11,6 +11,7 @@ from pamal_companion.baselines.phn import Hypernetwork
 from pamal_companion.baselines.rotograd import Rotated, rotate
 from pamal_companion.experiments.models import lenet, mlp
 from pamal_companion.runs.build import adam
+from pamal_companion.runs.options import Options
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
@@ -127,14 +128,14 @@ def test_only_what_alpha_mixes_has_m_times_the_rate(make_mlp, tasks):
 
     def rates(network, **given):
         method = Method(network, tasks, balancer=UncertaintyWeighting(2))
-        groups = adam(method, 1e-3, **given).param_groups
+        groups = adam(method, Options.create(**given)).param_groups
         return [(group["lr"], sum(p.numel() for p in group["params"])) for group in groups]
 
     rows = [[1, 0], [0, 1], [0.5, 0.5]]
     ensemble = WeightEnsemble(make_mlp(), num_members=3, task_weights=rows)
     size = ensemble.members().numel()
     assert rates(ensemble) == [(3e-3, size), (1e-3, 2)]
-    assert rates(ensemble, scaled=False) == [(1e-3, size), (1e-3, 2)]
+    assert rates(ensemble, lr_scaling="plain") == [(1e-3, size), (1e-3, 2)]
     for train_base in (True, False):
         low_rank = LowRankEnsemble(
             make_mlp(), 2, rank=1, train_base=train_base, task_weights=rows[:2]

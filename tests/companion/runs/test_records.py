@@ -144,7 +144,7 @@ def test_points_survive_the_way_through_a_record():
     objectives = Objective("left/accuracy", True), Objective("right/loss", False)
     table = pd.DataFrame({"left/accuracy": [0.9, 0.7], "right/loss": [0.4, 0.2]})
     before = Front(np.eye(2), table, objectives)
-    points = to_points(before, "test") + to_points(before[1:], "validation")
+    points = to_points({"test": before, "validation": before[1:]})
     after = record(points=points).front("test")
     pd.testing.assert_frame_equal(after.to_frame(), before.to_frame())
     assert after.objectives == before.objectives
@@ -154,7 +154,7 @@ def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
     rng = np.random.default_rng(0)
     for _ in range(20):
         table = pd.DataFrame(rng.random((9, 2)), columns=["left/accuracy", "right/loss"])
-        front = record(points=to_points(front_of(table), "test")).front("test")
+        front = record(points=to_points({"test": front_of(table)})).front("test")
         kept = front.better[front.non_dominated()]
         mean = ((front.better - kept.min(0)) / np.ptp(kept, axis=0)).mean(1)
         assert chosen(front).row == mean.argmax()
