@@ -172,7 +172,6 @@ tables: measured
 # full data are left as they are.
 notebooks: $(READY)
 	$(BIN)/snakemake -s workflow/Snakefile pages --forcerun page
-	$(BIN)/python book/_assets/dial.py
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	$(BIN)/python book/_assets/multimnist_explorer.py
 endif

@@ -121,11 +121,3 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
     draw_fronts(ax, fronts)
     ax.set(xlabel=f"accuracy, top-left  ({BETTER})", ylabel=f"accuracy, bottom-right  ({BETTER})")
     return style.finish(figure, provenance, named(fronts), f"{PANEL}.")
-
-
-def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """Draw the volumes alone."""
-    figure, ax = plt.subplots(figsize=(style.width(), 2.9))
-    draw_volumes(ax, widths, volumes)
-    ax.legend(handles=named(volumes), loc="upper left")
-    return figure
