@@ -1,7 +1,6 @@
 """The dial of conflict: the fronts at each number of features, and how much each covers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -15,21 +14,7 @@ from pamal_core.front import Front
 PAMAL, FIVE = "PaMaL, one run", "five LS, as many passes in all"
 ONE, SOUP = "one LS, as many passes", "rewarded soup, as many passes"
 LONG = "five LS, as many passes each"
-
-
-def _look(method: str, **look: Any) -> dict[str, Any]:
-    """Return the colour and the marker of a method, and `look` besides."""
-    color, marker = style.METHODS[method]
-    return {"color": color, "marker": marker, **look}
-
-
-LOOKS: dict[str, dict[str, Any]] = {
-    PAMAL: _look("PaMaL", ls="-", lw=1.5),
-    FIVE: _look("sweep", ls="--", lw=1.5),
-    ONE: _look("LS", ls=":", lw=1.2),
-    SOUP: _look("Rewarded soup", ls=(0, (4, 1, 1, 1)), lw=1.2),
-    LONG: _look("sweep", ls="-.", lw=1.2, mfc="none"),
-}
+LOOKS = style.looks([PAMAL, FIVE, ONE, SOUP, LONG])
 IN_PANELS = (FIVE, PAMAL)
 BETTER = style.WORDS[True]
 PANEL = "Each line is one run, its dots are networks"
@@ -104,14 +89,14 @@ def draw_volumes(
     places = np.arange(len(widths))
     apart = np.linspace(-0.16, 0.16, len(volumes))
     for (name, numbers), shift in zip(volumes.items(), apart, strict=True):
-        look = LOOKS[name]
+        look = LOOKS[name] | {"lw": 1.5}
         dots = look | {"ls": "", "ms": 3.5, "alpha": 0.6, "mew": 0.6}
         for place, of_seeds in zip(places, numbers, strict=True):
             ax.plot([place + shift] * len(of_seeds), of_seeds, **dots)
         ax.plot(places + shift, [np.mean(one) for one in numbers], **look | {"marker": ""})
     ax.set_xticks(places, [f"{width}" for width in widths])
     ax.set(xlabel="features that the two digits share, k", ylim=(0, 1))
-    ax.set_ylabel(f"hypervolume\n({style.WORDS[True]})")
+    ax.set_ylabel(f"hypervolume\n({BETTER})")
 
 
 @style.twice
