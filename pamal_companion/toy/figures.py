@@ -37,15 +37,24 @@ SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 def figure_1(result: ToyRun) -> list[Figure]:
     """Draw trajectories, a figure for each scale: every run of LS, and PaMaL from its worst
     pair."""
-    num_steps, found = EPOCH * result.record.options["epochs"], result.outcomes
-    shown = [v for v in VARIANTS if v.name in found]
-    by_scale = [{v.name: found[v.name] for v in shown if v.scale == scale} for scale in SCALES]
-    return [trajectories_figure(one, num_steps, result.provenance) for one in by_scale if one]
+    num_steps, outcomes = EPOCH * result.record.options["epochs"], result.outcomes
+    figures = []
+    for scale in SCALES:
+        names = [v.name for v in VARIANTS if v.scale == scale and v.name in outcomes]
+        if names:
+            ends = "; ".join(f"{name}: {_ending(outcomes[name])}" for name in names)
+            panels, words = {name: outcomes[name] for name in names}, f"{ends}. {ENDS}"
+            figures.append(trajectories_figure(panels, num_steps, result.provenance, words))
+    return figures
 
 
 @style.twice
 def trajectories_figure(
-    panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
+    panels: Mapping[str, Outcome],
+    num_steps: int,
+    provenance: str,
+    words: str = ENDS,
+    small: bool = False,
 ) -> Figure:
     """Draw Figure 1: how runs move through loss space, a panel for each method, by its name; many
     are `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
@@ -74,12 +83,10 @@ def trajectories_figure(
         colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SEQUENTIAL)
         side: dict[str, Any] = {"location": "bottom" if style.on_phone() else "right"}
         figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label, **side)
-    found = "" if small else "; ".join(f"{name}: {_found(one)}" for name, one in panels.items())
-    words = f"{found}. {ENDS}" if found else ENDS
     return style.finish(figure, provenance, None, words, ncols=3)
 
 
-def _found(outcome: Outcome) -> str:
+def _ending(outcome: Outcome) -> str:
     """Return in words where the runs of one panel ended."""
     if outcome.num_members == 1:
         return f"{outcome.ends()['on the front']} end on the front"
