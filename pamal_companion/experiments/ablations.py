@@ -179,15 +179,14 @@ def run_one(options: AblationOptions, **setting: Any) -> Record:
     """Make one of the runs that `options` compare, and return its record. `setting` is what differs
     from the paper's options, as in `run_one(options, W=3, lam=5.0, seed=1)`; nothing is kept."""
     experiment, own = subject(options)
-    splits = experiment.load(own)
-    (record,) = sweep(experiment, own, [setting], None, splits, progress=False)
+    (record,) = sweep(experiment, own, [setting])
     return record
 
 
-def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:
+def runs(options: AblationOptions) -> tuple[list[Record], Splits]:
     """Return a record for each of the settings, and the data that they are of. Those in the folder
     `options.results` are read, others made and kept there."""
     experiment, own = subject(options)
     splits = experiment.load(own)
     chosen = options.settings(splits.is_sample)
-    return sweep(experiment, own, chosen, options.results, splits, progress=progress), splits
+    return sweep(experiment, own, chosen, options.results, splits), splits

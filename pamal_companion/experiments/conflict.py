@@ -55,13 +55,13 @@ class ConflictOptions(Options):
         return [fixed | setting for setting in (pamal, *linear)]
 
 
-def fronts(options: ConflictOptions, *, progress: bool = True) -> tuple[dict[str, Front], str]:
+def fronts(options: ConflictOptions) -> tuple[dict[str, Front], str]:
     """Return by method the validation front at one number of features, and what the data are. With
     a folder `options.results` a record that is there is read."""
     given = options.model_dump(include={"data", "data_root", "device"})
     own = MultiMNISTOptions.create(**given)
     splits = EXPERIMENT.load(own)
     settings = options.settings(splits.is_sample)
-    records = sweep(EXPERIMENT, own, settings, options.results, splits, progress=progress)
+    records = sweep(EXPERIMENT, own, settings, options.results, splits)
     pamal, *short, one = (record.front("validation") for record in records)
     return {PAMAL: pamal, FIVE: union(*short), ONE: one}, splits.description

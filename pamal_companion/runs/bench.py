@@ -353,7 +353,7 @@ def _tried(experiment: Experiment, splits: Splits, options: Options) -> int:
     return method.window
 
 
-def make(plan: Plan, seeds: Sequence[int], out: Path, *, progress: bool = True) -> Made:
+def make(plan: Plan, seeds: Sequence[int], out: Path) -> Made:
     """Make the runs of a plan that are not in the folder `out` yet, one's own first.
 
     Each method is run with half the paper's rate, the rate and double, at the seed `CHOOSING`. The
@@ -363,7 +363,7 @@ def make(plan: Plan, seeds: Sequence[int], out: Path, *, progress: bool = True) 
     hypervolume, or 0, at each rate.
     """
     made, total = Made({}, {}, {}), len(plan.methods) * (len(FACTORS) + len(seeds))
-    with tqdm(total=total, disable=not progress, unit="run") as bar:
+    with tqdm(total=total, unit="run") as bar:
         for method in plan.methods:
             bar.set_description(f"{plan.experiment.name}, {method}")
             volumes, failed = dict[float, float](), None

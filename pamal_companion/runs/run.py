@@ -60,8 +60,6 @@ def sweep(
     settings: Sequence[Mapping[str, Any]],
     folder: str | Path | None = None,
     splits: Splits | None = None,
-    *,
-    progress: bool = True,
 ) -> list[Record]:
     """Return the record of a run for each setting, which is what differs from `options`.
 
@@ -81,7 +79,7 @@ def sweep(
         experiment.check(chosen[-1])
     splits = splits or experiment.load(options)
     records: dict[int, Record] = {}
-    with tqdm(total=len(chosen), disable=not progress, unit="run") as bar:
+    with tqdm(total=len(chosen), unit="run") as bar:
         for wait in (False, True):
             for number, one in enumerate(chosen):
                 if number not in records:

@@ -78,7 +78,7 @@ def test_runs_are_kept_read_again_and_shared_by_both_ablations(tmp_path, monkeyp
     monkeypatch.setattr(ablations, "LAMS", (0.0, 5.0))
     common = {"data": "sample", "epochs": 1, "results": str(tmp_path)}
     options = MultiForwardOptions.create(windows="1,2", **common)
-    first, splits = ablations.runs(options, progress=False)
+    first, splits = ablations.runs(options)
     assert splits.is_sample
     assert [penalty(frame.of(r)) for r in first] == [
         "none",
@@ -87,9 +87,9 @@ def test_runs_are_kept_read_again_and_shared_by_both_ablations(tmp_path, monkeyp
         "printed+as_released",
     ]
     assert len(list(tmp_path.glob("*.json"))) == 4
-    assert ablations.runs(options, progress=False)[0] == first
+    assert ablations.runs(options)[0] == first
     at_one = SamplingOptions.create(ps=1.0, **common)
-    assert ablations.runs(at_one, progress=False)[0][0].key == first[0].key
+    assert ablations.runs(at_one)[0][0].key == first[0].key
 
 
 @pytest.mark.parametrize(("experiment", "method"), TABLES)
@@ -121,16 +121,16 @@ def test_the_sample_is_swept_and_recorded_runs_are_read_again(tmp_path):
     options = SweepOptions.create(
         methods="cosmos", data="sample", epochs=1, device="cpu", results=str(tmp_path)
     )
-    records, splits = ablations.runs(options, progress=False)
+    records, splits = ablations.runs(options)
     assert splits.is_sample and [r.method for r in records] == ["pamal"] + 4 * ["cosmos"]
     kept = [*tmp_path.glob("cosmos*.json")]
     kept[0].unlink()
-    again, _ = ablations.runs(options.model_copy(update={"recorded": True}), progress=False)
+    again, _ = ablations.runs(options.model_copy(update={"recorded": True}))
     assert [r.method for r in again] == ["pamal"] + 3 * ["cosmos"] and not kept[0].exists()
     for path in kept[1:]:
         path.unlink()
     with pytest.raises(InputError, match="needs a record of cosmos"):
-        ablations.runs(options.model_copy(update={"recorded": True}), progress=False)
+        ablations.runs(options.model_copy(update={"recorded": True}))
 
 
 def test_what_is_compared_is_every_value_of_every_run():
@@ -150,6 +150,6 @@ def test_what_is_compared_is_every_value_of_every_run():
 
 def test_one_run_alone_is_the_one_among_all():
     options = SamplingOptions.create(data="sample", ps=[0.1], seeds=[1], epochs=1)
-    (among,), _ = ablations.runs(options, progress=False)
+    (among,), _ = ablations.runs(options)
     alone = ablations.run_one(options, W=1, lam=0.0, p=0.1, seed=1)
     assert alone.key == among.key and alone.points == among.points

@@ -40,7 +40,7 @@ def one_run(folder, limit=None):
 
 def one_sweep(folder):
     torch.set_num_threads(1)
-    sweep(tiny(), Options.create(**COMMON), SETTINGS, folder, progress=False)
+    sweep(tiny(), Options.create(**COMMON), SETTINGS, folder)
 
 
 def contents(folder):

@@ -56,7 +56,7 @@ def give_out(path):
 
 
 def give_folder(path):
-    sweep(tiny(), Options.create(**SMALL), [{"seed": 1}], f"{path}/s", progress=False)
+    sweep(tiny(), Options.create(**SMALL), [{"seed": 1}], f"{path}/s")
 
 
 def give_results(path):

@@ -32,7 +32,7 @@ def sweep_here(folder, log):
         return make(recorder)
 
     Recorder.method = noted
-    sweep(tiny(), OPTIONS, SETTINGS, folder, progress=False)
+    sweep(tiny(), OPTIONS, SETTINGS, folder)
 
 
 def test_four_sweeps_on_one_folder_make_each_run_once_and_whole(tmp_path):

@@ -12,7 +12,7 @@ SETTINGS = [{"W": W, "lam": lam} for W, lam in [(1, 0.0), (2, 1.0)]] + [{"method
 
 
 def test_a_sweep_makes_one_record_per_setting_in_their_order(tmp_path):
-    records = sweep(tiny(), OPTIONS, SETTINGS, tmp_path, progress=False)
+    records = sweep(tiny(), OPTIONS, SETTINGS, tmp_path)
     assert [(r.method, r.options.get("lam"), r.seed) for r in records] == [
         ("pamal", 0.0, 0),
         ("pamal", 1.0, 0),
@@ -23,11 +23,11 @@ def test_a_sweep_makes_one_record_per_setting_in_their_order(tmp_path):
 
 
 def test_a_sweep_reads_what_is_there_and_makes_what_is_not(tmp_path):
-    first = sweep(tiny(), OPTIONS, SETTINGS, tmp_path, progress=False)
+    first = sweep(tiny(), OPTIONS, SETTINGS, tmp_path)
     kept = tmp_path / "pamal-W=2-lam=1.0_seed_0.json"
     stamp = kept.stat().st_mtime_ns
     (tmp_path / "ls_seed_1.json").unlink()
-    again = sweep(tiny(), OPTIONS, SETTINGS, tmp_path, progress=False)
+    again = sweep(tiny(), OPTIONS, SETTINGS, tmp_path)
     assert kept.stat().st_mtime_ns == stamp and (tmp_path / "ls_seed_1.json").exists()
     assert [r.model_copy(update={"cost": {}}) for r in again] == [
         r.model_copy(update={"cost": {}}) for r in first
@@ -44,7 +44,7 @@ def test_a_sweep_reads_what_is_there_and_makes_what_is_not(tmp_path):
 )
 def test_a_setting_that_cannot_be_made_is_refused_before_any_training(tmp_path, setting, said):
     with pytest.raises(InputError, match=said):
-        sweep(tiny(), OPTIONS, [{}, setting], tmp_path, progress=False)
+        sweep(tiny(), OPTIONS, [{}, setting], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,6 +52,6 @@ def test_a_run_needs_the_default_dtype():
     torch.set_default_dtype(torch.float64)
     try:
         with pytest.raises(InputError, match="made in float32"):
-            sweep(tiny(), OPTIONS, [{}], progress=False)
+            sweep(tiny(), OPTIONS, [{}])
     finally:
         torch.set_default_dtype(torch.float32)
