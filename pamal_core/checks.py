@@ -5,7 +5,7 @@ import inspect
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from pamal_core.errors import InputError, is_number
 from pamal_core.method import Method
@@ -24,14 +24,25 @@ PERIODS = ("T_max", "T_0", "total_iters", "total_size")
 """Attributes of torch's schedules with the number of steps that one cycle or one ramp takes."""
 
 
+def check_gradients() -> None:
+    """Raise InputError where torch computes no gradients."""
+    if not torch.is_grad_enabled():
+        raise InputError(
+            "Training needs gradients. Found torch.no_grad() or torch.inference_mode() around it."
+        )
+
+
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     """Raise InputError unless `optimizer` trains all parameters of `method` and no others, without
     a closure. A parameter may be in it whole, or as views that together cover it."""
-    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
-    is_needed = closure is not None and closure.default is inspect.Parameter.empty
+    _, *arguments = inspect.signature(type(optimizer).step).parameters.values()
+    for argument in arguments:
+        is_several = argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
+        if argument.default is argument.empty and not is_several:
+            raise needs_more(optimizer, f"a {argument.name}")
     # SAM asks for a closure when it steps, not in its signature: its other method tells.
-    if is_needed or hasattr(optimizer, "first_step"):
-        raise needs_closure(optimizer)
+    if hasattr(optimizer, "first_step"):
+        raise needs_more(optimizer, "a closure")
     named: dict[str, Tensor] = dict(method.network.named_parameters())
     named |= {f"entry {k} of the balancer": p for k, p in enumerate(method.balancer.parameters())}
     for name, weight in named.items():
@@ -65,11 +76,12 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
         )
 
 
-def needs_closure(optimizer: Optimizer) -> InputError:
-    """Return the error for an optimiser that computes losses several times in a step."""
+def needs_more(optimizer: Optimizer, what: str) -> InputError:
+    """Return the error for an optimiser that needs something to step, such as a closure with which
+    it computes losses several times."""
     return InputError(
         "`optimizer` must step along the gradient of one forward pass; for others write a loop "
-        f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
+        f"around `Method.step`. Found {type(optimizer).__name__}, which needs {what}."
     )
 
 
@@ -130,28 +142,39 @@ def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
 
 
 def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
-    """Raise InputError if a loss broadcasts outputs [n, 1] and targets [n] to n x n pairs. Such a
-    loss does not change if the targets are in another order, not even for perfect outputs."""
+    """Raise InputError if a loss compares all pairs of outputs and targets."""
     for task, output, target in by_task(tasks, outputs, targets):
-        if target is None or not target.ndim or target.isnan().any():
-            continue
-        if output.shape == target.shape or output.numel() != target.numel():
-            continue
-        right, wrong = target.view_as(output).to(output.dtype), target.roll(1, 0)
-        losses: list[float] = []
-        with contextlib.suppress(Exception), warnings.catch_warnings():  # of outputs it cannot take
-            warnings.simplefilter("ignore")
-            others = target, wrong, torch.zeros_like(target)
-            losses = [float(task.loss(right, other)) for other in others]
-        if not losses or torch.equal(target, wrong):
-            continue
-        of_right, of_wrong, of_none = losses
-        reads_targets = not math.isclose(of_right, of_none, rel_tol=1e-6)
-        if reads_targets and math.isclose(of_right, of_wrong, rel_tol=1e-6):
-            raise InputError(
-                f"The loss of task {task.name} must compare each output with its own target. Found "
-                f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."
-            )
+        if is_of_pairs(task.loss, output, target):
+            raise of_pairs(f"The loss of task {task.name}", output, target)
+
+
+def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | None) -> bool:
+    """Return whether a loss or a metric broadcasts outputs [n, 1] and targets [n] to n x n pairs.
+    Then it does not change if the targets are in another order, not even for perfect outputs."""
+    if target is None or not target.ndim or target.isnan().any():
+        return False
+    if output.shape == target.shape or output.numel() != target.numel():
+        return False
+    right, wrong = target.view_as(output).to(output.dtype), target.roll(1, 0)
+    values: list[float] = []
+    with contextlib.suppress(Exception), warnings.catch_warnings():  # of outputs it cannot take
+        warnings.simplefilter("ignore")
+        others = target, wrong, torch.zeros_like(target)
+        values = [float(function(right, other)) for other in others]
+    if not values or torch.equal(target, wrong):
+        return False
+    of_right, of_wrong, of_none = values
+    reads_targets = not math.isclose(of_right, of_none, rel_tol=1e-6)
+    return reads_targets and math.isclose(of_right, of_wrong, rel_tol=1e-6)
+
+
+def of_pairs(what: str, output: Tensor, target: Tensor | None) -> InputError:
+    """Return the error for a loss or a metric, as `what` names it, that compares all pairs."""
+    assert target is not None
+    return InputError(
+        f"{what} must compare each output with its own target. Found that it compares outputs "
+        f"{[*output.shape]} with all targets {[*target.shape]}."
+    )
 
 
 def check_mean(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
@@ -199,13 +222,20 @@ def check_schedule(
     length: int,
 ) -> None:
     """Raise InputError unless `scheduler` is that of `optimizer` and is stepped as often as its
-    `total_steps` says, and warn if it is not stepped often enough to reach its end.
+    `total_steps` says, and warn if it is not stepped often enough to reach its end. One that waits
+    for a plateau must do so for the losses of epochs.
 
     - `interval`: whether it is stepped after each epoch or after each step.
     - `length`: the number of steps in an epoch, or 0 if the loader does not know it.
     """
     if scheduler.optimizer is not optimizer:
         raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
+    if isinstance(scheduler, ReduceLROnPlateau) and (interval == "step" or scheduler.mode == "max"):
+        raise InputError(
+            "ReduceLROnPlateau gets the sum of the losses of an epoch, of which less is better: "
+            f'give it mode="min" and scheduler_interval="epoch". Found {scheduler.mode} and '
+            f"{interval}."
+        )
     if interval == "step" and not length:
         return
     for part, number in _parts(scheduler, epochs * (length if interval == "step" else 1)):

@@ -38,8 +38,9 @@ def choose(
         ranks = [(importance[differs] * shares).sum(1)]
     if best is not None:
         names = [objective.name for objective in front.objectives]
-        check_choice("best", front.column(best), names)
-        ranks.insert(0, better[met, names.index(front.column(best))])
+        column = front.column(best) if isinstance(best, str) else best
+        check_choice("best", column, names)
+        ranks.insert(0, better[met, names.index(column)])
     # The last key counts most; of equal points the first is taken.
     order = np.lexsort([-rank for rank in reversed(ranks)]) if ranks else [0]
     point: Point = front[rows[met[order[0]]]]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.errors import InputError, check_number
+from pamal_core.errors import InputError, check_number, is_number, shown
 from pamal_core.inputs import described
 from pamal_core.metrics import (
     Metric,
@@ -185,13 +186,27 @@ def or_nan(logits: Tensor, wrong: Tensor, labels: Tensor, rule: str) -> Tensor:
     return logits
 
 
-def positive(name: str, weights: Any) -> Any:
-    """Return `weights`, a number or several, without torch or numpy. Raise InputError unless they
-    are above 0."""
-    weights = torch.as_tensor(weights, dtype=torch.float64)
-    for weight in weights.flatten().tolist():
-        check_number(name, weight, 0, above=True)
-    return weights.tolist()
+def positive(name: str, weights: Any, one: bool = False) -> Any:
+    """Return `weights` without torch or numpy. Raise InputError unless they are several numbers
+    above 0, or a single one if `one`."""
+    try:
+        numbers = torch.as_tensor(weights, dtype=torch.float64)
+    except (RuntimeError, TypeError, ValueError):
+        numbers = torch.empty(0, 0)
+    if numbers.ndim != 1 and not (one and numbers.ndim == 0):
+        raise InputError(f"`{name}` must be a list of numbers above 0. Found {shown(weights)}.")
+    for number in numbers.flatten().tolist():
+        check_number(name, number, 0, above=True)
+    return numbers.tolist()
+
+
+def check_ignore_index(name: str, ignore_index: object) -> None:
+    """Raise InputError unless `ignore_index`, of the task `name`, is an integer."""
+    if not is_number(ignore_index) or not isinstance(ignore_index, Integral):
+        raise InputError(
+            f"`ignore_index` of task {name} must be the integer that means a missing label; a loss "
+            f"of your own is for Task(name, loss, metrics). Found {shown(ignore_index)}."
+        )
 
 
 def classification(
@@ -220,6 +235,7 @@ def classification(
 
     The loss raises InputError for labels of another shape.
     """
+    check_ignore_index(name, ignore_index)
     weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
     classes = Classes(ignore_index, weights)
     losses = partial(sum_of_means, classes.cross_entropy, classes.count)
@@ -250,6 +266,8 @@ def segmentation(
     The loss raises InputError for logits of another number of classes, and for labels of another
     shape or of floats.
     """
+    check_number("num_classes", num_classes, 1, whole=True)
+    check_ignore_index(name, ignore_index)
     weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
     classes = Classes(ignore_index, weights, num_classes)
     defaults = (

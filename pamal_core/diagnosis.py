@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 
-from pamal_core.checks import repeated
+from pamal_core.checks import is_of_pairs, of_pairs, repeated
 from pamal_core.errors import InputError
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
@@ -61,7 +61,8 @@ class Diagnosis:
         """Return notes on the data, the outputs and the losses.
 
         Raise InputError if a task has no labels to be judged by, if inputs are NaN and outputs,
-        too, and if BatchNorm gets a single example. An error in a metric is raised as it is.
+        too, if BatchNorm gets a single example, and if a metric compares all pairs of outputs and
+        targets. An error in a metric is raised as it is.
         """
         corner = np.eye(self.network.num_members)[:1]
         measure(self.network, self.tasks, self.validation, corner, argument="validation")
@@ -77,6 +78,8 @@ class Diagnosis:
                 f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
             )
         first = self._all_judged(self.network)
+        for judged in first:
+            check_metrics(*judged)
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}
         notes = [*self._read_loader(numbers)]
@@ -301,6 +304,22 @@ class Diagnosis:
 
     def _runs(self, batch: Batch) -> list[list[Any]]:
         return runs_of(batch, self.network.device, [task.name for task in self.tasks])
+
+
+def check_metrics(task: Task, output: Tensor, target: Tensor) -> None:
+    """Raise InputError if a metric of `task` compares all pairs of outputs and targets.
+
+    Such a metric has another value if the output has the shape of the target. A metric of two
+    distributions, which does not see their order either, has the same.
+    """
+    for metric in task.metrics:
+        values: list[float] = []
+        if is_of_pairs(metric, output, target):
+            with suppress(Exception):  # of outputs that it cannot take
+                given = output, output.reshape(target.shape)
+                values = [float(metric(answer, target)) for answer in given]
+        if values and not math.isclose(*values, rel_tol=1e-6):
+            raise of_pairs(f"Metric {metric.name} of task {task.name}", output, target)
 
 
 def middle(network: Network) -> np.ndarray:

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+LONGEST = 100
+"""Number of characters up to which an error shows a value as it is."""
+
 
 class InputError(ValueError):
     """An argument or a file is wrong; the message says what was expected and what was found."""
@@ -19,11 +22,18 @@ def is_number(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
+def shown(value: object) -> str:
+    """Return what Python prints for `value` if it is short and on one line, else its type."""
+    text = repr(value)
+    is_short = len(text) <= LONGEST and "\n" not in text
+    return text if is_short else f"a {type(value).__name__}"
+
+
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Raise InputError unless `value`, of the argument `name`, is one of `allowed`."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         names = ", ".join(allowed) or "none"
-        raise InputError(f"`{name}` must be one of {names}. Found {value!r}.")
+        raise InputError(f"`{name}` must be one of {names}. Found {shown(value)}.")
 
 
 def check_function(name: str, value: object) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
@@ -45,7 +46,8 @@ def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> 
     InputError unless it is a `Batch`. `names` are the names of the tasks."""
     if isinstance(batch, Mapping):
         targets = {name: batch[name] for name in names if name in batch}
-        batch = {name: part for name, part in batch.items() if name not in targets}, targets
+        inputs = {name: part for name, part in batch.items() if name not in targets}
+        batch = (inputs, targets) if inputs else batch
     if not isinstance(batch, tuple | list) or not all(
         part is None or torch.is_tensor(part) for part in _targets(batch)
     ):
@@ -106,10 +108,11 @@ def unchanged(batch: Sequence[Any]) -> Iterator[None]:
 
 
 def described(value: Any) -> str:
-    """Return words for `value` in a message: the shape and dtype of a tensor, the keys or types in
-    a collection, or a type."""
-    if isinstance(value, Tensor):
-        return f"one tensor {list(value.shape)} of {value.dtype}".replace("torch.", "")
+    """Return words for `value` in a message: the shape and dtype of a tensor or an array, the keys
+    or types in a collection, or a type."""
+    if isinstance(value, Tensor | np.ndarray):
+        kind = "tensor" if isinstance(value, Tensor) else "array"
+        return f"one {kind} {list(value.shape)} of {value.dtype}".replace("torch.", "")
     kind = type(value).__name__
     if isinstance(value, Mapping):
         return f"a {kind} with keys {', '.join(map(str, value))}"

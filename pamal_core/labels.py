@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.classes import Weights, or_nan, positive
+from pamal_core.classes import Weights, check_ignore_index, or_nan, positive
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, mean_of_values, sum_of_values
@@ -43,7 +43,8 @@ def binary(
 
     The loss raises InputError for two logits of one label, and for labels other than 0 and 1.
     """
-    weight = 1.0 if pos_weight is None else positive("pos_weight", pos_weight)
+    check_ignore_index(name, ignore_index)
+    weight = 1.0 if pos_weight is None else positive("pos_weight", pos_weight, one=True)
     right, entropies = partial(_right, ignore_index), partial(_entropies, ignore_index, weight)
     defaults = (
         Metric("accuracy", True, partial(sum_of_values, right), reference=0.0),

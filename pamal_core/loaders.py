@@ -4,12 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, shown
 from pamal_core.inputs import Batch, described
 
 Loader = Iterable[Batch] | Mapping[str, Iterable[Batch]]
 """Yields batches each time that it is read, as a DataLoader or a list does; or one of these for
 each task, {name: loader}, whose batches are (inputs, target)."""
+
+END: Any = object()
+"""What stands for the batch after the last. None is no batch, and is refused as such."""
 
 
 @dataclass
@@ -28,15 +31,15 @@ class ReadTogether:
         iterators = {name: iter(loader) for name, loader in self.loaders.items()}
         read_to_their_end: set[str] = set()
         while True:
-            batch = {name: next(iterator, None) for name, iterator in iterators.items()}
-            ended = [name for name, part in batch.items() if part is None]
+            batch = {name: next(iterator, END) for name, iterator in iterators.items()}
+            ended = [name for name, part in batch.items() if part is END]
             read_to_their_end.update(ended)
             if len(read_to_their_end) == len(iterators):
                 return
             for name in ended:
                 iterators[name] = iter(self.loaders[name])
-                batch[name] = next(iterators[name], None)
-                if batch[name] is None:
+                batch[name] = next(iterators[name], END)
+                if batch[name] is END:
                     raise InputError(f"The loader of task {name} must yield a batch. Found none.")
             yield batch
 
@@ -97,7 +100,8 @@ def no_batch(name: str) -> InputError:
 def _check_names(loaders: Mapping[str, Any], names: Sequence[str]) -> None:
     """Raise InputError unless each task has a loader."""
     if {*loaders} != {*names}:
+        found = [name if isinstance(name, str) else shown(name) for name in loaders]
         raise InputError(
             f"Loaders by name must be one for each of {', '.join(names)}. Found "
-            f"{', '.join(map(str, loaders)) or 'none'}."
+            f"{', '.join(found) or 'none'}."
         )

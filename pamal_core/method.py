@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
+from pamal_core.balancing.base import check_result
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, described, runs_of, unchanged
 from pamal_core.network import Alpha, Network, check_network
@@ -136,6 +137,7 @@ class Method:
         preference = self.preference
         if not isinstance(preference, Dirichlet):
             preference = preference(progress)
+            check_type(f"preference({progress:.3g})", preference, Dirichlet, "Dirichlet(1.0)")
         return preference.sample(self.window, self.network.num_members, rng)
 
     def step(self, batch: Batch, alphas: Alpha | None = None) -> Float[Tensor, "W T"]:
@@ -188,7 +190,10 @@ class Method:
         losses = torch.stack([draw.losses.detach() for _, draw in draws])
         penalties: Sequence[ByTask | None] = [None] * len(draws)
         if self.active_penalty is not None:
-            penalties = list(self.active_penalty.slopes(losses, weights))
+            slopes = self.active_penalty.slopes(losses, weights)
+            what = "a slope for each draw and task"
+            check_result(self.active_penalty.slopes, what, slopes, *losses.shape)
+            penalties = list(slopes)
         for (theta, draw), penalty in zip(draws, penalties, strict=True):
             with self.network.skeleton.holding(draw.theta):
                 direction = self.balancer.direction(replace(draw, penalty=penalty))

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_type, is_number, shown
 from pamal_core.inputs import described
 
 Pair = tuple[Tensor, Tensor]
@@ -52,6 +52,19 @@ class Metric:
     statistic: Callable[[Tensor, Tensor], Any]
     value: Callable[[Any], Any] = ratio
     reference: float | None = None
+
+    def __post_init__(self) -> None:
+        check_type("name", self.name, str, '"accuracy"')
+        if self.maximise not in (True, False):
+            raise InputError(
+                f"`maximise` of metric {self.name} must be True or False. Found "
+                f"{shown(self.maximise)}."
+            )
+        if not (self.reference is None or is_number(self.reference)):
+            raise InputError(
+                f"`reference` of metric {self.name} must be a number or None. Found "
+                f"{shown(self.reference)}."
+            )
 
     @classmethod
     def mean(
@@ -119,14 +132,16 @@ class Gathered:
     @property
     def reference(self) -> float | None:
         """Return the worst value of the metric, None if it is unknown, or 0.5 for an AUROC."""
-        kind = type(self.metric)
-        if "AUROC" in kind.__name__:
+        kinds = type(self.metric).__mro__
+        if "AUROC" in kinds[0].__name__:
             return 0.5
+        theirs = [kind for kind in kinds if kind.__module__.startswith("torchmetrics.")]
+        if not theirs:  # the plot of an object of one's own may show a part
+            return None
         if self.maximise:
-            bound = getattr(self.metric, "plot_lower_bound", None)
+            bound = getattr(theirs[0], "plot_lower_bound", None)
             return None if bound is None else float(bound)
-        is_known = kind.__module__.startswith("torchmetrics.")
-        return 1.0 if is_known and kind.__name__.endswith(AT_MOST_ONE) else None
+        return 1.0 if theirs[0].__name__.endswith(AT_MOST_ONE) else None
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         """Return the metric of one batch."""
@@ -188,7 +203,13 @@ def sum_of_means(
     target: Tensor,
 ) -> Float[Tensor, " 2"]:
     """Return the mean over a batch times the number of its labels, and that number."""
-    value = exact(torch.as_tensor(mean(output, target)).detach())
+    found = mean(output, target)
+    if not hasattr(found, "__float__") or math.prod(getattr(found, "shape", ())) != 1:
+        raise InputError(
+            "The function of a `Metric.mean` must return one number, the mean over a batch. Found "
+            f"{described(found).replace('one tensor', 'a tensor')}."
+        )
+    value = exact(torch.as_tensor(found).detach()).flatten()[0]
     seen = exact(torch.as_tensor(count(target))).to(value.device)
     return torch.stack([(value * seen).where(seen > 0, 0), seen])
 

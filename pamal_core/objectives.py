@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pamal_core.errors import InputError, is_number
+from pamal_core.errors import InputError, is_number, shown
 
 PerObjective: TypeAlias = Mapping[str, float | int] | pd.Series | Sequence[float | int] | np.ndarray
 """One number per objective: by the name of its task or its column, or in the objectives' order."""
@@ -76,6 +76,9 @@ def by_objective(
 def check_same_objectives(fronts: Iterable[Any]) -> None:
     """Raise InputError unless all `fronts` have the same objectives, in the same directions."""
     first, *others = fronts
+    for front in (first, *others):
+        if not hasattr(front, "objectives"):
+            raise InputError(f"A front must be one, as `fitted.front` is. Found {shown(front)}.")
     for other in others:
         if first.objectives != other.objectives:
             raise InputError(

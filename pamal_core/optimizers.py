@@ -1,5 +1,6 @@
 """Optimisers and schedules of a training: given, or made for it."""
 
+import traceback
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -7,8 +8,8 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from pamal_core.checks import check_optimizer, check_schedule, needs_closure
-from pamal_core.errors import InputError, check_number
+from pamal_core.checks import check_optimizer, check_schedule, needs_more
+from pamal_core.errors import InputError, check_number, shown
 from pamal_core.method import Method
 
 
@@ -60,7 +61,9 @@ def _made(name: str, function: Any, argument: Any, attribute: str, example: str)
     if it is no function, or makes something without the `attribute` that tells what is right."""
     made = function(argument) if callable(function) else None
     if not hasattr(made, attribute):
-        found = repr(function) if made is None else f"a function that makes {made!r}"
+        found = shown(function)
+        if callable(function):
+            found = f"a function that makes {shown(made)}"
         raise InputError(
             f"`{name}` must be one of torch's or a function that makes one, such as {example}. "
             f"Found {found}."
@@ -72,14 +75,15 @@ def step(optimizer: Optimizer) -> None:
     """Take a step. Raise InputError for an optimiser that asks for a closure only now."""
     try:
         optimizer.step()
-    except (AssertionError, RuntimeError, TypeError) as error:
-        if "closure" in str(error) or isinstance(error, AssertionError):
-            raise needs_closure(optimizer) from error
+    except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1].line  # such as `assert closure`
+        if "closure" in f"{error} {line}":
+            raise needs_more(optimizer, "a closure") from error
         raise
 
 
 def switch(optimizer: Optimizer, mode: Literal["train", "eval"]) -> None:
     """Switch an optimiser that has modes, as schedule-free ones do."""
     switch = getattr(optimizer, mode, None)
-    if switch is not None:
+    if callable(switch):
         switch()

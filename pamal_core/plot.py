@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pamal_core.choose import scaled
-from pamal_core.errors import check_type
+from pamal_core.errors import InputError, check_type, shown
 from pamal_core.front import Front
 from pamal_core.objectives import check_same_objectives
 
@@ -24,13 +24,19 @@ def plot(front: Front, ax: Any, beside: Mapping[str, Front]) -> Any:
         raise ImportError(
             "Found no matplotlib. The extra `plots` brings it: pip install '.[plots]'."
         ) from None
+    if unnamed := [name for name in beside if not isinstance(name, str) or not name]:
+        raise InputError(f"Each front of `beside` must have a text as its name. Found {unnamed}.")
     check_same_objectives([front, *beside.values()])
     fronts = {"": front.finite()} | {name: other.finite() for name, other in beside.items()}
     number = len(front.objectives)
     pairs = [*combinations(range(number), 2)] if number <= AS_PAIRS else []
-    panels = np.ravel([] if ax is None else ax)
+    panels, needed = np.ravel([] if ax is None else ax), len(pairs) or 1
     if ax is None:
-        panels = _panels(plt, len(pairs) or 1, has_triangle=number == 3)
+        panels = _panels(plt, needed, has_triangle=number == 3)
+    if len(panels) < needed or not all(hasattr(panel, "set_xlabel") for panel in panels):
+        raise InputError(
+            f"`ax` must be matplotlib's axes, one for each panel: {needed}. Found {shown(ax)}."
+        )
     if not pairs:
         _draw_all_tasks(panels[0], fronts)
     for panel, pair in zip(panels, pairs, strict=False):

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import length_hint
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.balancing import Linear
+from pamal_core.checks import check_gradients
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import (
@@ -21,6 +23,7 @@ from pamal_core.errors import (
     check_function,
     check_number,
     check_type,
+    is_number,
 )
 from pamal_core.evaluation import NOT_FINITE, evaluate, objectives
 from pamal_core.fitted import Fitted
@@ -111,6 +114,7 @@ def fit(
     NonFiniteError as `train` and `evaluate` do. An error of a baseline becomes a note.
     """
     names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
+    check_gradients()
     _check_start(start, epochs)
     check_number("seed", seed, 0, whole=True)
     check_type("soup", soup, bool, "True")
@@ -129,7 +133,7 @@ def fit(
     _check_averaging(averaging, loader)
     _check_training(training, lr, is_one=not (beside or start))
     make_network = maker(model, shared, seed, device)
-    rule = balancer or Linear()
+    rule = Linear() if balancer is None else balancer
     rate = 1e-3 * num_tasks if lr is None else lr
     equal = np.ones((1, num_tasks)) / num_tasks
     of_soup = rows_of_soup(num_tasks)
@@ -142,12 +146,13 @@ def fit(
         ema = None if share is None else _decay(share * (epochs * length))
         given = {"epochs": epochs, "ema": ema, "calibration": calibration, "seed": seed}
         of_all = {name: training[name] for name in OF_ALL if name in training}
-        parts = parts_of(method, epochs, length, rate, **of_all)
-        return Stage(method, given | parts | {"progress": progress})
+        parts = partial(parts_of, method, epochs, length, rate, **of_all)
+        return Stage(method, given | parts() | {"progress": progress}, parts)
 
     rows = of_soup if soup else np.eye(num_tasks)
     own = None if isinstance(model, Network) else rows
-    options = {"preference": preference or Dirichlet(), "penalty": penalty, "window": window}
+    drawn = Dirichlet() if preference is None else preference
+    options = {"preference": drawn, "penalty": penalty, "window": window}
     stages = [stage(equal, start, None, rule)] if start else []
     stages.append(stage(own, epochs - start, averaging, rule, **options))
     network = stages[-1].method.network
@@ -236,7 +241,11 @@ def _check_averaging(averaging: float | None, loader: Iterable[Batch]) -> None:
     """Raise InputError unless `averaging` is a share of a number of steps that is known."""
     if averaging is None:
         return
-    check_number("averaging", averaging, 0, above=True)
+    if not (is_number(averaging) and 0 < averaging <= 1):
+        raise InputError(
+            "`averaging` must be a share of all steps, above 0 and at most 1, or None. Found "
+            f"averaging={averaging!r}."
+        )
     if length_hint(loader, -1) < 0:
         raise InputError(
             "`averaging` is a share of all steps, so the loader must have a length. Found one "

@@ -260,7 +260,8 @@ def _select(
     if shared is None:
         return {name for name, *_ in places}
     chosen: set[str] = set()
-    for prefix in [shared] if isinstance(shared, str) else [*shared] or ["nothing"]:
+    several = [shared] if isinstance(shared, str) or not isinstance(shared, Iterable) else [*shared]
+    for prefix in several or ["nothing"]:
         under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
         if not under:
             names = ", ".join(name for name, _ in model.named_children())

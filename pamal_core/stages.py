@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,10 +25,12 @@ OWN_WEIGHT = 0.9
 
 @dataclass
 class Stage:
-    """A training of `fit`: a method, and the arguments with which `train` trains it."""
+    """A training of `fit`: a method, the arguments with which `train` trains it, and a function
+    that makes those of them anew that say how it steps."""
 
     method: Method
     options: dict[str, Any]
+    parts: Callable[[], dict[str, Any]]
 
 
 def maker(
@@ -49,7 +51,7 @@ def maker(
         if shared is not None:
             raise InputError("`shared` must be left out: a network was made with it. Found both.")
         first, shared = _first_member(model), [*model.skeleton.shared]
-    elif not isinstance(shared, str | None):
+    elif isinstance(shared, Iterator):
         shared = [*shared]  # which all networks read
 
     def make(rows: np.ndarray | None) -> Network:
@@ -123,6 +125,7 @@ def train_stages(
         train(stage.method, loader, **stage.options)
         _copy_into_members(last.method.network, stage.method.network)
         last.method.epoch_losses = stage.method.epoch_losses  # no order of batches comes again
+        last.options |= last.parts()  # an optimiser may keep the weights that it was made with
     later = train(last.method, loader, **(last.options | more))
     every = last.method.epoch_losses
     number = len(every) - len(later)

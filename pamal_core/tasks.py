@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError, check_choice, shown
 from pamal_core.inputs import by_name, described
 from pamal_core.metrics import Gathered, Metric, Pair
 from pamal_core.weights import ByTask
@@ -59,6 +59,10 @@ class Task:
     output: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or self.name.splitlines() != [self.name]:
+            raise InputError(
+                f"The name of a task must be a text on one line. Found {shown(self.name)}."
+            )
         check_loss(self.name, self.loss)
         if not _are_several(self.metrics):
             raise InputError(
@@ -72,12 +76,13 @@ class Task:
         """Return a metric with its name. Raise InputError unless it is a metric of one number."""
         if isinstance(metric, Metric | Gathered):
             return metric
-        name, judge = metric if isinstance(metric, tuple) else (type(metric).__name__, metric)
+        is_named = isinstance(metric, tuple) and len(metric) == 2
+        name, judge = metric if is_named else (type(metric).__name__, metric)
         gathered = Gathered(name, judge, self.labelled)
         has_all = all(hasattr(judge, name) for name in ("update", "compute", "reset"))
         if has_all and not isinstance(judge, type):
             gathered.check()
-            if getattr(judge, "higher_is_better", None) is not None:
+            if getattr(judge, "higher_is_better", None) in (True, False):
                 return gathered
         raise InputError(
             f"A metric of task {self.name} must be a Metric, the name of one that its kind of task "
@@ -113,7 +118,7 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
 
 def check_tasks(tasks: Any) -> None:
     """Raise InputError unless `tasks` are tasks, and not, for example, names of tasks."""
-    if not isinstance(tasks, Iterable) or not all(isinstance(task, Task) for task in tasks):
+    if not isinstance(tasks, Sequence) or not all(isinstance(task, Task) for task in tasks):
         raise InputError(
             '`tasks` must be a list of tasks, as regression("price") and classification("sold") '
             f"make them. Found {described(tasks)}."

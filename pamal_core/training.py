@@ -16,7 +16,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_reach
+from pamal_core.checks import check_gradients, check_reach
 from pamal_core.errors import (
     InputError,
     check_choice,
@@ -36,6 +36,8 @@ from pamal_core.tasks import label_counts
 
 PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
 """Parts of a training that have a state. The last two may be missing."""
+KEPT = {"network", "epoch", "step", "history", "epoch_losses", "calibration"}
+"""What the state of every training has, beside its parts."""
 INTERVALS = "epoch", "step"
 """After what a schedule may be stepped."""
 CHECKED_EVERY_STEP = {"cpu"}
@@ -90,11 +92,31 @@ class Training:
         }
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], epochs: int | None = None) -> None:
         """Continue from `state`, which `state_dict` returned after a whole epoch, and which stays
         as it is. Raise InputError if it is something else, or was taken within an epoch, or of a
-        training with other parts."""
-        if not isinstance(state, Mapping) or not {"network", "epoch", "history"} <= state.keys():
+        training with other parts, or after more than so many `epochs`."""
+        self._check(state, epochs)
+        (name, network), *others = self._parts().items()
+        settings = self.optimizer.defaults.keys() & self.optimizer.param_groups[0].keys()
+        for other, part in others:
+            load_part(other, part, state)
+        for group in self.optimizer.param_groups:
+            if lacking := settings - group.keys():
+                raise InputError(
+                    "`resume` must be of a training with the same optimizer. Found one without "
+                    f"{', '.join(sorted(lacking))}."
+                )
+        load_part(name, network, state)  # weights after all that may be refused
+        self.step = state["step"]
+        self.method.epoch_losses[:] = [list(losses) for losses in state["epoch_losses"]]
+        self.history[:] = [dict(row) for row in state["history"]]
+        self.set_calibration(state["calibration"])
+
+    def _check(self, state: Any, epochs: int | None) -> None:
+        """Raise InputError unless `state` is one of a training like this, as `load_state_dict`
+        says."""
+        if not isinstance(state, Mapping) or not state.keys() >= KEPT:
             raise InputError(
                 f"`resume` must be what `Training.state_dict` returned. Found {described(state)}."
             )
@@ -103,18 +125,30 @@ class Training:
                 "A training goes on after a whole epoch: take its state in `on_epoch`. Found one "
                 f"taken during epoch {state['epoch']}."
             )
-        parts = self._parts()
-        if unlike := {*PARTS} & (parts.keys() ^ state.keys()):
+        if epochs is not None and len(state["history"]) > epochs:
+            raise InputError(
+                f"`resume` must have no more epochs than are to be trained, {epochs}. Found "
+                f"{len(state['history'])}."
+            )
+        if unlike := {*PARTS} & (self._parts().keys() ^ state.keys()):
             raise InputError(
                 "`resume` must be of a training with the same parts, such as an average (`ema`) or "
                 f"a scheduler. Found {', '.join(sorted(unlike))} in one of the two alone."
             )
-        for name, part in parts.items():
-            part.load_state_dict(copy.deepcopy(state[name]))  # torch's optimisers take its tensors
-        self.step = state["step"]
-        self.method.epoch_losses[:] = [list(losses) for losses in state["epoch_losses"]]
-        self.history[:] = [dict(row) for row in state["history"]]
-        self.set_calibration(state["calibration"])
+        columns = {f"{name}/loss" for name in self.method.names}
+        for row in state["history"][-1:]:
+            if not columns <= row.keys():
+                raise InputError(
+                    f"`resume` must be of the tasks {', '.join(self.method.names)}. Found a "
+                    f"history of {', '.join(row)}."
+                )
+        for name, weight in self.method.network.named_parameters():
+            shape = getattr(state["network"].get(name), "shape", ())
+            if shape != weight.shape:
+                raise InputError(
+                    f"`resume` must be of a network with {name} {[*weight.shape]}. Found "
+                    f"{[*shape] or 'none'}."
+                )
 
     def check_finite(self) -> None:
         """Raise NonFiniteError if a loss since the last check, or the last gradient, is NaN or
@@ -142,6 +176,16 @@ class Training:
         parts = method.network, self.optimizer, method.balancer, self.scheduler, self.average
         named = zip(PARTS, parts, strict=True)
         return {name: part for name, part in named if part is not None}
+
+
+def load_part(name: str, part: Any, state: Mapping[str, Any]) -> None:
+    """Give a part of a training its `state`. Raise InputError if it is that of another one."""
+    try:
+        part.load_state_dict(copy.deepcopy(state[name]))  # torch's optimisers take its tensors
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"`resume` must be of a training with the same {name}. Found another one."
+        ) from error
 
 
 def train(
@@ -184,7 +228,7 @@ def train(
     - `optimizer`: an optimiser of `method.parameters()` in place of Adam, or a function that makes
       one of the parameters that it gets. A hook of its own (`register_step_pre_hook`) may change
       the gradients, such as clip them. If it has modes, as schedule-free ones do, it is in
-      evaluation mode in hooks and when training ends.
+      evaluation mode in hooks, when training ends, and for the average of `ema`.
     - `scheduler`: a schedule of the optimiser's rate, or a function that makes one of the
       optimiser. torch's `ReduceLROnPlateau` gets the sum of the losses of the epoch, without NaN.
     - `scheduler_interval`: whether the schedule is stepped after each "epoch" or each "step".
@@ -192,7 +236,8 @@ def train(
       batches, or "shared" for the statistics that training leaves. By default the network keeps the
       first inputs of this call, 512 examples or more, if its layers track statistics.
     - `resume`: the `Training.state_dict` that `on_epoch` took of a training that was stopped. With
-      the same arguments it ends with the same bits as one that was not.
+      the same arguments it ends with the same bits as one that was not. If it has all epochs
+      already, none is trained.
     - `on_step`, `on_epoch`: called with the `Training` so far after each step and each epoch. It
       has `epoch`, `step`, `losses`, `alphas`, `network`, and in `history[-1]` the row that a logger
       wants of an epoch. They stop it by `training.stop = True`; an epoch cut short counts with the
@@ -208,6 +253,7 @@ def train(
     before an epoch ends or a state is taken.
     """
     check_type("method", method, Method, "Method(network, tasks)")
+    check_gradients()
     check_number("epochs", epochs, 1, whole=True)
     check_number("seed", seed, 0, whole=True)
     check_choice("scheduler_interval", scheduler_interval, INTERVALS)
@@ -231,7 +277,7 @@ def train(
         average = AveragedModel(copied(network), multi_avg_fn=decay)
     training = Training(method, optimizer, scheduler, average)
     if resume is not None:
-        training.load_state_dict(resume)
+        training.load_state_dict(resume, epochs)
     if calibration is not None:
         training.set_calibration(calibration if calibration == "shared" else [*calibration])
     examples = CalibrationCache()
@@ -267,7 +313,9 @@ def train(
             step(optimizer)
             training.step += 1
             if average is not None:
+                switch(optimizer, "eval")
                 average.update_parameters(network)
+                switch(optimizer, "train")
             if scheduler is not None and scheduler_interval == "step":
                 scheduler.step()
             total += losses.mean(0)

@@ -24,7 +24,8 @@ def union(*fronts: Front) -> Front:
     tables, num_runs = [], 0
     for front in fronts:
         runs = front.table.get("run", pd.Series(0, front.table.index))
-        if not pd.api.types.is_numeric_dtype(runs) or runs.isna().any():
+        is_whole = pd.api.types.is_numeric_dtype(runs) and bool((runs % 1 == 0).all())
+        if not is_whole or (runs < 0).any():
             raise InputError(
                 "The column `run` of a front in a union must count its runs from 0: give another "
                 f"name to a column of your own. Found {runs.iloc[0]!r}."

@@ -48,10 +48,13 @@ def over_seeds(fronts: Iterable[Front]) -> OverSeeds:
 
     - `fronts`: at least two with the same alphas, each from another seed.
 
-    Columns of texts, such as a name of the run, have no mean and are left out. Raises InputError
-    for fewer fronts, and for unlike alphas, `task_weights`, objectives or columns.
+    Columns of texts, such as a name of the run, have no mean and are left out. A warning names the
+    first point that has no mean because a value is not finite. Raises InputError for fewer fronts,
+    for unlike alphas, `task_weights`, objectives or columns, and if no point has a mean.
     """
     fronts = [*fronts]
+    if fronts:
+        check_same_objectives(fronts)
     are_alike = all(
         np.array_equal(front.alphas, fronts[0].alphas)
         and np.array_equal(front.matrix, fronts[0].matrix)
@@ -61,17 +64,20 @@ def over_seeds(fronts: Iterable[Front]) -> OverSeeds:
         raise InputError(
             "Means over seeds need two fronts or more, all with the same alphas and `task_weights`."
         )
-    check_same_objectives(fronts)
-    first, columns = fronts[0], [*fronts[0].table.select_dtypes("number")]
+    first = fronts[0]
     for front in fronts[1:]:
         if others := {*first.table} ^ {*front.table}:
             raise InputError(
                 "Means over seeds need fronts with the same columns. Found "
                 f"{', '.join(sorted(others))} in some of them alone."
             )
+    of_numbers = [{*front.table.select_dtypes("number")} for front in fronts]
+    columns = [name for name in first.table if all(name in names for names in of_numbers)]
     tables = np.stack([front.table[columns].to_numpy(float) for front in fronts])
-    half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
+    with np.errstate(invalid="ignore"):  # of an infinite value
+        half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
     mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=columns))
+    mean.finite()  # for its warning
     corners = np.empty((0, len(first.objectives)))
     if len(first.objectives) in (2, 3):
         corners = attained(fronts, 0.5)

@@ -76,16 +76,24 @@ class Balancer(ABC):
         default it is empty, and a resumed training starts without a memory."""
         return {}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 optional as well
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned. Its tensors are in main memory: move
-        them to the losses where they are used."""
+        them to the losses where they are used. By default raise InputError unless it is empty."""
+        if state:
+            raise InputError(
+                f"{type(self).__name__} has no state to continue from. Found {described(state)}."
+            )
 
 
-def check_result(function: Callable[..., Any], what: str, result: object, size: int) -> None:
-    """Raise InputError unless `result`, which a subclass's `function` returned, is a tensor of
-    `size` numbers: torch would broadcast some other shapes, and add one number to each entry."""
-    if not isinstance(result, Tensor) or result.shape != (size,):
+def check_result(
+    function: Callable[..., Any], what: str, result: object, *shape: int, kind: type = Tensor
+) -> None:
+    """Raise InputError unless `result`, which a subclass's `function` returned, is a tensor, or
+    another `kind` of array, of this `shape`: torch would broadcast some others, and add one number
+    to each entry."""
+    if not isinstance(result, kind) or getattr(result, "shape", None) != shape:
+        name = "a tensor" if kind is Tensor else "an array"
         raise InputError(
-            f"`{function.__qualname__}` must return {what}, a tensor [{size}]. "
+            f"`{function.__qualname__}` must return {what}, {name} {[*shape]}. "
             f"Found {described(result)}."
         )

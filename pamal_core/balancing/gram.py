@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from torch import Tensor
 
-from pamal_core.balancing.base import Draw
+from pamal_core.balancing.base import Draw, check_result
 from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.errors import check_choice
 from pamal_core.weights import ByTask, Coefficients, Direction, Gram, Jacobian, Theta
@@ -61,7 +61,8 @@ class GramBalancer(GradientBalancer):
         if not gram.any():
             return torch.zeros_like(weights)
         solution = self.solve(gram, weights.double().cpu().numpy())
-        return torch.from_numpy(solution).to(weights)
+        check_result(self.solve, "a coefficient for each task", solution, len(gram), kind=Array)
+        return torch.from_numpy(solution.copy()).to(weights)  # torch takes no reversed view
 
 
 def factor(gram: Gram) -> Gram:

@@ -66,7 +66,7 @@ def test_unlike_fronts_and_none_are_refused():
         union()
 
 
-@pytest.mark.parametrize("runs", [["x", "y"], [float("nan"), 0.0], [None, 1]])
+@pytest.mark.parametrize("runs", [["x", "y"], [float("nan"), 0.0], [None, 1], [-1, 0], [0.5, 1]])
 def test_a_column_run_that_counts_nothing_is_refused(runs):
     first = front([[0.9, 0.5], [0.8, 0.8]])
     other = replace(first, table=first.table.assign(run=runs))

@@ -8,6 +8,7 @@ import importlib.util
 import math
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from jacobians import badly_conditioned, stationary, well_conditioned
@@ -321,3 +322,52 @@ def test_what_a_rule_of_ones_own_returns_has_its_shape(wrong):
         direction(Losses(), jacobian, penalty=double([1, 1]))
     with pytest.raises(InputError, match=r"Gradients.combine` must return one .* a tensor \[3\]"):
         direction(Gradients(), jacobian)
+
+
+SOLVED = {
+    "None": (None, "NoneType"),
+    "a list": ([0.5, 0.5], "a list of float, float"),
+    "a tensor": (torch.ones(2), r"one tensor \[2\] of float32"),
+    "a number": (0.5, "float"),
+    "a number in an array": (np.array(0.5), r"one array \[\] of float64"),
+    "a row": (np.ones((1, 2)), r"one array \[1, 2\] of float64"),
+    "a column": (np.ones((2, 1)), r"one array \[2, 1\] of float64"),
+    "one too few": (np.ones(1), r"one array \[1\] of float64"),
+    "one too many": (np.ones(3), r"one array \[3\] of float64"),
+    "a matrix": (np.eye(2), r"one array \[2, 2\] of float64"),
+}
+
+
+@pytest.mark.parametrize("heads", ["plain", "balanced"])
+@pytest.mark.parametrize(("solution", "found"), SOLVED.values(), ids=SOLVED)
+def test_what_a_rule_of_ones_own_solves_for_is_a_number_a_task(solution, found, heads, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+
+    class Solver(GramBalancer):
+        def solve(self, gram, weights):
+            return solution
+
+    expected = r"Solver.solve` must return a coefficient for each task, an array \[2\]. "
+    with pytest.raises(InputError, match=f"{expected}Found {found}"):
+        direction(Solver(heads), double([[3, 4, 0], [0, 0, 2]]))
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda w: w[::-1],
+        lambda w: np.flip(w).copy(),
+        lambda w: np.stack([w, w])[0, ::-1],
+        lambda w: (4 * w[::-1]).astype(int) / np.float32(4),
+    ],
+)
+def test_any_array_of_coefficients_is_taken(solve):
+    """Also a view that goes backwards, of which torch takes no tensor."""
+
+    class Solver(GramBalancer):
+        def solve(self, gram, weights):
+            return solve(weights)
+
+    jacobian, weights = double([[3, 4, 0], [0, 0, 2]]), double([0.25, 0.75])
+    found = Solver().combine(jacobian, weights)
+    torch.testing.assert_close(found, double([0.75 * 3, 0.75 * 4, 0.25 * 2]))

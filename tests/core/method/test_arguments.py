@@ -1,5 +1,6 @@
 """What a user can get wrong in the arguments of the public API: one sentence each."""
 
+import re
 from dataclasses import replace
 
 import jaxtyping
@@ -20,11 +21,13 @@ from pamal_core import (
     Task,
     UnitNorm,
     WeightEnsemble,
+    binary,
     classification,
     evaluate,
     fit,
     lattice,
     regression,
+    segmentation,
     train,
 )
 from pamal_core.balancing import (
@@ -230,6 +233,14 @@ METHOD = {
     "lam below 0": (lambda: MultiForward(-1), "a finite number >= 0. Found lam=-1"),
     "lam in words": (lambda: MultiForward("0.5"), "a finite number >= 0. Found lam='0.5'"),
     "lam NaN": (lambda: MultiForward(np.nan), "a finite number >= 0. Found lam=nan"),
+    "a preference of numbers": (
+        lambda: epoch(method=method(preference=lambda share: share)),
+        r"`preference\(0\)` must be of type Dirichlet, .* Found 0.0",
+    ),
+    "a preference of nothing": (
+        lambda: method(preference=lambda share: None).draw(np.random.default_rng(0), 0.25),
+        r"`preference\(0.25\)` must be of type Dirichlet, .* Found NoneType",
+    ),
     "no p": (lambda: Dirichlet(p=()), r"`p` must be one positive finite number, .* Found \(\)"),
     "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one positive finite number"),
     "None for p": (
@@ -262,6 +273,24 @@ BALANCERS = {
     f"heads of {kind.__name__}": (lambda kind=kind: kind(heads="all"), "one of plain, balanced")
     for kind in (MGDA, PCGrad, IMTL, CAGrad, NashMTL)
 }
+
+
+class Judge:
+    """A metric of one's own that says any direction."""
+
+    def __init__(self, higher_is_better):
+        self.higher_is_better = higher_is_better
+
+    def update(self, output, target):
+        raise NotImplementedError
+
+    compute = reset = update
+
+
+def mean_metric(mean):
+    return with_metrics([Metric.mean("m", mean, maximise=False)])
+
+
 TASK = {
     "another name of a metric": (
         lambda: classification("b", metrics=["f1"]),
@@ -277,6 +306,78 @@ TASK = {
         r"`loss` of task a must be a function .* as nn.MSELoss\(\) is. Found <class",
     ),
     "a name for a loss": (lambda: Task("a", "mse", [METRIC]), "must be a function .* Found 'mse'"),
+    **{
+        f"the name {name!r}": (
+            lambda name=name: regression(name),
+            f"name of a task must be a text on one line. Found {re.escape(repr(name))}",
+        )
+        for name in (None, 1, ("a",), "", "a\nb", "a\u2028b")  # a saved network has a line for each
+    },
+    **{
+        f"the direction {maximise!r}": (
+            lambda maximise=maximise: Metric.mean("m", first_output, maximise=maximise),
+            f"`maximise` of metric m must be True or False. Found {maximise!r}",
+        )
+        for maximise in ("no", None, 2, "min")
+    },
+    "an object whose direction is a text": (
+        lambda: regression("a", metrics=[Judge("no")]),
+        "`higher_is_better`, True or False. Found <.*Judge",
+    ),
+    "a metric in three parts": (
+        lambda: regression("a", metrics=[("m", Judge(True), 1)]),
+        "must be a Metric, .* Found \\('m', ",
+    ),
+    "a number for the name of a metric": (
+        lambda: Metric(1, False, first_output),
+        "`name` must be of type str, .* Found 1",
+    ),
+    "a text for a reference": (
+        lambda: Metric.mean("m", first_output, maximise=True, reference="0"),
+        "`reference` of metric m must be a number or None. Found '0'",
+    ),
+    **{
+        f"a mean that is {found}": (
+            lambda mean=mean: evaluate(ensemble(), mean_metric(mean), [BATCH]),
+            f"must return one number, the mean over a batch. Found {found}",
+        )
+        for mean, found in (
+            (lambda o, y: o[:, 0] - y, r"a tensor \[6\] of float32"),
+            (lambda o, y: None, "NoneType"),
+            (lambda o, y: "0.5", "str"),
+            (lambda o, y: (o.mean(), 6), "a tuple of Tensor, int"),
+            (lambda o, y: o[:0].flatten(), r"a tensor \[0\] of float32"),
+        )
+    },
+    **{
+        f"{ignored!r} for a missing label of a {make.__name__}": (
+            lambda make=make, more=more, ignored=ignored: make("a", *more, ignored),
+            "`ignore_index` of task a must be the integer that .* a loss of your own is for Task",
+        )
+        for make, more in ((binary, ()), (classification, ()), (segmentation, (3,)))
+        for ignored in (nn.BCEWithLogitsLoss(), F.cross_entropy, None, "none", -1.0, np.nan, True)
+    },
+    **{
+        f"{weights!r} for weights": (
+            lambda weights=weights: classification("a", class_weight=weights),
+            "`class_weight` must be a list of numbers above 0. Found ",
+        )
+        for weights in ("balanced", {0: 1.0, 1: 2.0}, 3.0, [[1.0, 2.0]], [None], [1.0, "2"])
+    },
+    **{
+        f"{weights!r} for the weight of ones": (
+            lambda weights=weights: binary("a", pos_weight=weights),
+            "`pos_weight` must be a list of numbers above 0. Found ",
+        )
+        for weights in ("balanced", {0: 1.0}, [[1.0]], object)
+    },
+    **{
+        f"{number!r} classes": (
+            lambda number=number: segmentation("a", number),
+            f"`num_classes` must be a whole number >= 1. Found num_classes={number!r}",
+        )
+        for number in (0, -1, 2.5, "3", None)
+    },
     "a mean for a sum and a count": (
         lambda: evaluate(ensemble(), with_metrics([Metric("m", False, first_output)]), [BATCH]),
         "metric m must be a sum and a count, .* Found a single number",
@@ -304,8 +405,13 @@ TRAINING = {
     "a decay of 1": (lambda: epoch(ema=1.0), "above 0 and below 1. Found ema=1.0"),
     "a decay of steps": (lambda: epoch(ema=100), "above 0 and below 1. Found ema=100"),
     "a decay in words": (lambda: epoch(ema="0.9"), "above 0 and below 1. Found ema='0.9'"),
-    "a share below 0": (lambda: fitted(averaging=-0.1), "number > 0. Found averaging=-0.1"),
-    "a true share": (lambda: fitted(averaging=True), "number > 0. Found averaging=True"),
+    **{
+        f"a share of {share!r}": (
+            lambda share=share: fitted(averaging=share),
+            rf"above 0 and at most 1, or None. Found averaging={share!r}",
+        )
+        for share in (-0.1, 0, 1.5, 2, np.nan, np.inf, True, False, "0.1")
+    },
     "a seed in words": (lambda: fitted(seed="a"), "whole number >= 0. Found seed='a'"),
     "a start below 0": (lambda: fitted(start=-1), "whole number >= 0. Found start=-1"),
     "half a start": (lambda: fitted(start=0.5), "whole number >= 0. Found start=0.5"),
@@ -329,6 +435,63 @@ TRAINING = {
     "no batch for fit": (
         lambda: fit(Net, TASKS, [], [BATCH], epochs=1),
         "`loader` must yield at least one batch .* drop_last=True leaves out .* Found none",
+    ),
+    "a generator of tasks": (
+        lambda: fitted(tasks=(task for task in TASKS)),
+        "must be a list of tasks, .* Found generator",
+    ),
+    "a set of tasks": (lambda: fitted(tasks={*TASKS}), "must be a list of tasks, .* Found set"),
+    "tasks of a dict": (
+        lambda: method(tasks={"a": TASKS[0], "b": TASKS[1]}.values()),
+        "must be a list of tasks, .* Found dict_values",
+    ),
+    "no balancer": (lambda: fitted(balancer=False), "must be of type Balancer, .* Found False"),
+    "no preference": (lambda: fitted(preference=0), "must be of type Dirichlet, .* Found 0"),
+    "a module for the trunk": (
+        lambda: fitted(shared=nn.Linear(3, 4)),
+        r"`shared` must name submodules .* Found Linear\(.*; the model has: encoder",
+    ),
+    "a number for the trunk": (lambda: fitted(shared=2), "must name submodules .* Found 2; the"),
+    "a list of baselines": (
+        lambda: fitted(baseline=["ls", "soup"]),
+        r"`baseline` must be one of ls, soup, both. Found \['ls', 'soup'\]",
+    ),
+    "a front for a baseline": (
+        lambda: fitted(baseline=front()),
+        "`baseline` must be one of ls, soup, both. Found a Front",
+    ),
+    "an array for a baseline": (
+        lambda: fitted(baseline=np.array(["ls", "soup"])),
+        "`baseline` must be one of ls, soup, both. Found array",
+    ),
+    "optimisers in a list": (
+        lambda: epoch(optimizer=[torch.optim.Adam(method().parameters())]),
+        "`optimizer` must be one of torch's .* Found a list",
+    ),
+    "an optimiser that is not returned": (
+        lambda: epoch(optimizer=lambda parameters: None),
+        "`optimizer` must be one of torch's .* Found a function that makes None",
+    ),
+    "an optimiser with its schedule": (
+        lambda: epoch(optimizer=lambda p: ([torch.optim.Adam(p)], [])),
+        "`optimizer` must be one of torch's .* Found a function that makes a tuple",
+    ),
+    "a training without gradients": (
+        lambda: torch.no_grad()(epoch)(),
+        r"Training needs gradients. Found torch.no_grad\(\)",
+    ),
+    "a training in inference mode": (
+        lambda: torch.inference_mode()(epoch)(),
+        r"Training needs gradients. Found .* or torch.inference_mode\(\)",
+    ),
+    "a fit without gradients": (lambda: torch.no_grad()(fitted)(), "Training needs gradients"),
+    "a batch of targets alone": (
+        lambda: epoch([{"a": BATCH[1], "b": BATCH[2]}]),
+        "A batch must be a tuple or list .* Found a dict with keys a, b",
+    ),
+    "an array for a batch": (
+        lambda: epoch([np.ones((6, 3))]),
+        r"A batch must be a tuple or list .* Found one array \[6, 3\] of float64",
     ),
     "a soup in words": (lambda: soup(soup="yes"), "must be of type bool, .* Found 'yes'"),
     "a soup without a start": (
@@ -410,6 +573,14 @@ EVALUATION = {
     "the best of nothing": (
         lambda: front().choose(best="c"),
         "must be one of a/loss, b/accuracy. Found 'c'",
+    ),
+    "the best of two": (
+        lambda: front().choose(best=["a", "b"]),
+        r"`best` must be one of a/loss, b/accuracy. Found \['a', 'b'\]",
+    ),
+    "the best by its number": (
+        lambda: front().choose(best=0),
+        "`best` must be one of a/loss, b/accuracy. Found 0",
     ),
     "a column for a row": (lambda: front()["a"], "indexed by rows: .* Found 'a'"),
     "a bound of nothing": (

@@ -9,6 +9,7 @@ from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.metrics import Metric
+from pamal_core.recipe import fit
 from pamal_core.tasks import Task
 from pamal_core.training import train
 
@@ -91,12 +92,131 @@ class SAM(torch.optim.Optimizer):
         assert closure is not None, "it requires closure"
 
 
-@pytest.mark.parametrize("kind", [torch.optim.LBFGS, SAM])
+class Descent(torch.optim.SGD):
+    """Gradient descent, whose step the classes below write otherwise."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, lr=0.1)
+
+
+class ByName(Descent):
+    def step(self, *, closure):
+        super().step(closure)
+
+
+class PolyakStep(Descent):
+    """Its rate follows from the loss."""
+
+    def step(self, loss):
+        super().step()
+
+
+class Asserting(Descent):
+    def step(self, closure=None):
+        assert closure is not None
+        super().step(closure)
+
+
+class Calling(Descent):
+    def step(self, closure=None):
+        loss = closure()
+        super().step()
+        return loss
+
+
+class Saying(Descent):
+    def step(self, closure=None, loss=None):
+        if closure is None and loss is None:
+            raise ValueError("specify either a closure or a loss")
+        super().step()
+
+
+class NoSuchError(Exception):
+    """An error of a package's own."""
+
+
+class Raising(Descent):
+    def step(self, closure=None):
+        if closure is None:
+            raise NoSuchError("[-] Raising requires closure")
+        super().step()
+
+
+def line_search(parameters):
+    return torch.optim.LBFGS(parameters, lr=1, line_search_fn="strong_wolfe")
+
+
+CLOSURES = {
+    torch.optim.LBFGS: "LBFGS, which needs a closure",
+    line_search: "LBFGS, which needs a closure",
+    SAM: "SAM, which needs a closure",
+    ByName: "ByName, which needs a closure",
+    PolyakStep: "PolyakStep, which needs a loss",
+    Asserting: "Asserting, which needs a closure",
+    Calling: "Calling, which needs a closure",
+    Saying: "Saying, which needs a closure",
+    Raising: "Raising, which needs a closure",
+}
+
+
+@pytest.mark.parametrize("kind", CLOSURES)
 def test_an_optimiser_that_needs_a_closure_is_refused(make_plain_method, batch, kind):
     method = make_plain_method()
-    message = f"`optimizer` must step along .* Found {kind.__name__}, which needs a closure"
+    message = f"`optimizer` must step along .* Found {CLOSURES[kind]}"
     for given in (kind, kind(method.network.parameters())):
         refused(message, method, [batch], optimizer=given)
+
+
+@pytest.mark.parametrize("kind", CLOSURES)
+@pytest.mark.parametrize("start", [0, 1])
+def test_fit_refuses_an_optimiser_that_needs_a_closure(make_mlp, tasks, batch, kind, start):
+    options = {"epochs": 2, "start": start, "optimizer": kind, "progress": False}
+    network = WeightEnsemble([make_mlp(), make_mlp()])
+    before = network.members().detach().clone()
+    with pytest.raises(InputError, match=f"Found {CLOSURES[kind]}"):
+        fit(network, tasks, [batch], [batch], **options)
+    assert torch.equal(network.members(), before)
+
+
+class Optional(Descent):
+    def step(self, closure=None, *more, **others):
+        return super().step(closure)
+
+
+class Positional(torch.optim.SGD):
+    def step(self, *arguments):
+        return super().step(*arguments)
+
+
+@pytest.mark.parametrize("kind", [Optional, Positional])
+def test_an_optimiser_that_may_have_a_closure_steps_without(make_plain_method, batch, kind):
+    methods = make_plain_method(), make_plain_method()
+    kinds = kind, Descent if kind is Optional else torch.optim.SGD
+    for method, make in zip(methods, kinds, strict=True):
+        train(method, [batch], epochs=2, optimizer=make, progress=False)
+    assert torch.equal(*(method.network.members() for method in methods))
+
+
+class Flat(Descent):
+    """Takes matrices alone, as some of the optimisers for whole weights do."""
+
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for weight in group["params"]:
+                assert weight.ndim == 2
+        super().step()
+
+
+class Broken(Descent):
+    def step(self, closure=None):
+        raise RuntimeError("out of memory")
+
+
+@pytest.mark.parametrize(("kind", "error"), [(Flat, AssertionError), (Broken, RuntimeError)])
+def test_another_error_of_an_optimiser_stays_as_it_is(make_plain_method, batch, kind, error):
+    with pytest.raises(error) as found:
+        train(make_plain_method(), [batch], epochs=1, optimizer=kind, progress=False)
+    assert "closure" not in str(found.value)
 
 
 def test_a_state_from_the_midst_of_an_epoch_is_refused(make_plain_method, batch):

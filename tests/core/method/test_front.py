@@ -1,6 +1,7 @@
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import jaxtyping
 import moocore
@@ -464,6 +465,67 @@ def test_three_tasks_have_a_triangle_where_mpltern_is(has_mpltern, monkeypatch):
         star = triangles[0].collections[1].get_offsets()[0]
         dots = triangles[0].collections[0].get_offsets()
         np.testing.assert_allclose(star, dots[points.choose().row])
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [
+        ([], "Found list"),
+        (None, "Found NoneType"),
+        ({"LS": None}, "A front must be one, .* Found None"),
+        ({"LS": pd.DataFrame({"a/accuracy": [0.5]})}, "A front must be one.* Found a DataFrame"),
+        ({"LS": SimpleNamespace(front=1)}, "A front must be one.* Found namespace"),
+        ({"LS": [1.0, 2.0]}, r"A front must be one, .* Found \[1.0, 2.0\]"),
+        ({"LS": front([[0.5, 0.5, 0.5]])}, "Fronts must have the same objectives"),
+        ({"LS": front([[0.5, 0.5]], maximise=False)}, "Fronts must have the same objectives"),
+        ({"": front([[0.5, 0.5]])}, r"must have a text as its name. Found \[''\]"),
+        ({3: front([[0.5, 0.5]])}, r"must have a text as its name. Found \[3\]"),
+        ({None: front([[0.5, 0.5]])}, r"must have a text as its name. Found \[None\]"),
+    ],
+    ids=str,
+)
+def test_what_is_drawn_beside_a_front_is_fronts_by_name(beside, found, monkeypatch):
+    """A front without a name would be drawn in the place of the first."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    with pytest.raises(InputError, match=found):
+        front([[0.9, 0.1], [0.1, 0.9]]).plot(beside=beside)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("num_tasks", "make", "found"),
+    [
+        (2, lambda plt: plt.figure(), "one for each panel: 1. Found <Figure"),
+        (2, lambda plt: plt, "Found a module"),
+        (2, lambda plt: "ax", "Found 'ax'"),
+        (2, lambda plt: [], r"Found \[\]"),
+        (3, lambda plt: plt.gca(), "one for each panel: 3. Found <Axes"),
+        (3, lambda plt: plt.subplots(1, 2)[1], "one for each panel: 3. Found "),
+        (4, lambda plt: plt.subplots(5)[1], "one for each panel: 6. Found "),
+        (6, lambda plt: 6, "one for each panel: 1. Found 6"),
+    ],
+)
+def test_axes_are_one_for_each_panel(num_tasks, make, found):
+    """With fewer, pairs of tasks would be left out."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    values = np.random.default_rng(0).random((5, num_tasks))
+    points = front(values, alphas=np.ones((5, 1)), names="abcdef")
+    with pytest.raises(InputError, match=f"`ax` must be matplotlib's axes, .*{found}"):
+        points.plot(ax=make(plt))
+    plt.close("all")
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 2), (3, 2)])
+def test_axes_may_lie_in_rows_and_some_may_be_left(shape):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    panels = plt.subplots(*shape)[1]
+    points = front(np.random.default_rng(0).random((5, 3)), alphas=np.ones((5, 1)))
+    assert points.plot(ax=panels) is np.ravel(panels)[0]
+    assert [bool(panel.lines) for panel in np.ravel(panels)] == [True] * 3 + [False] * (
+        np.size(panels) - 3
+    )
     plt.close("all")
 
 

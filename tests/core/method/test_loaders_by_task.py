@@ -152,6 +152,15 @@ def generator():
         ({"kind": [(X, GROUPS)]}, "one for each of age, group. Found age, group, kind."),
         ({"group": [(X, AGES, GROUPS)]}, "of task group alone must be \\(inputs, target\\)"),
         ({"group": [(X, GROUPS[:-1])]}, "Task group must have one target per example"),
+        (
+            {"group": (X, GROUPS), "age": (X, AGES)},
+            "A batch must be .* a dict with keys age, group",
+        ),
+        ({"group": [(X, GROUPS), None, (X, GROUPS)]}, "A batch must be .* keys age, group"),
+        ({"group": [(X,)]}, "of task group alone must be .* Found a tuple of Tensor"),
+        ({"group": TensorDataset(X, GROUPS)}, "must yield its batches .* Found TensorDataset"),
+        ({TASKS[1]: [(X, GROUPS)]}, r"one for each of age, group. Found age, group, a Task\."),
+        ({None: [(X, GROUPS)]}, "one for each of age, group. Found age, group, None."),
     ],
 )
 def test_loaders_that_do_not_fit_the_tasks_are_refused(wrong, text):

@@ -6,12 +6,24 @@ import math
 import numpy as np
 import pytest
 import torch
-from small_problems import batches
+from small_problems import SharedBottom, batches
+from torch import nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import ExponentialLR, OneCycleLR
 
-from pamal_core.balancing import DynamicWeightAverage
+from pamal_core.balancing import (
+    Balancer,
+    DynamicWeightAverage,
+    Linear,
+    MovingAverage,
+    UncertaintyWeighting,
+)
+from pamal_core.classes import classification
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.numbers import regression
+from pamal_core.recipe import fit
 from pamal_core.training import seed_everything, train
 
 
@@ -144,3 +156,99 @@ def test_a_state_of_other_parts_is_refused(make_plain_method, loader, given):
     train(make_plain_method(), loader, epochs=1, **keep)
     with pytest.raises(InputError, match=r"the same parts.* Found (average|scheduler) in one"):
         train(make_plain_method(), loader, epochs=2, resume=states[0], progress=False, **given)
+
+
+class Forgetful(Balancer):
+    """Has a state, and nothing that continues from it."""
+
+    def direction(self, draw):
+        return draw.gradient(draw.weights @ draw.losses)
+
+    def state_dict(self):
+        return {"seen": 1}
+
+
+def names(first, second):
+    return [regression(first), classification(second)]
+
+
+def wide():
+    """A network whose encoder is wider than the one of `make_mlp`."""
+    encoder = nn.Sequential(nn.Linear(4, 9), nn.Tanh())
+    return SharedBottom(encoder, [nn.Linear(9, 1), nn.Linear(9, 3)])
+
+
+def without(key):
+    return lambda state: {name: part for name, part in state.items() if name != key}
+
+
+SGD, ADAM = (lambda p: torch.optim.SGD(p, 0.1, 0.9)), torch.optim.Adam
+ANOTHER = {
+    "fewer epochs": ({"epochs": 1}, "no more epochs than are to be trained, 1. Found 2"),
+    "tasks of other names": (
+        {"tasks": names("a", "b")},
+        "of the tasks a, b. Found a history of ep",
+    ),
+    "one other name": ({"tasks": names("height", "b")}, "of the tasks height, b. Found a history"),
+    "a wider network": ({"members": [wide(), wide()]}, r"\[2, 9, 4\]. Found \[2, 8, 4\]"),
+    "a third member": ({"num_members": 3}, r"with stacked.*\[3, 8, 4\]. Found \[2, 8, 4\]"),
+    "SGD after Adam": ({"optimizer": SGD}, "the same optimizer. Found one without .*momentum"),
+    "two groups": (
+        {"optimizer": lambda p: ADAM([{"params": p[:2]}, {"params": p[2:]}])},
+        "the same optimizer. Found another one",
+    ),
+    "a balancer with a memory": ({"balancer": MovingAverage()}, "the same balancer. Found another"),
+    "weights of losses": ({"balancer": UncertaintyWeighting(2)}, "the same .* Found another one"),
+    "a state without its steps": (
+        {"change": without("step")},
+        "must be what `Training.state_dict`",
+    ),
+    "one without its losses": ({"change": without("epoch_losses")}, "must be what `Training.state"),
+    "one without a balancer": ({"change": without("balancer")}, "Found balancer in one of the two"),
+}
+
+
+@pytest.mark.parametrize("name", ANOTHER)
+def test_a_state_of_another_training_is_refused(make_mlp, tasks, loader, name):
+    given, said = ANOTHER[name]
+    given = {"epochs": 3, "change": dict, "balancer": Linear(), "tasks": tasks} | given
+    states, keep = [], {"on_epoch": lambda t: states.append(t.state_dict()), "progress": False}
+    train(Method(WeightEnsemble([make_mlp(), make_mlp()]), tasks), loader, epochs=2, **keep)
+    rows = [[1, 0], [0, 1], [0.5, 0.5]][: given.pop("num_members", 2)]
+    members = given.pop("members", [make_mlp() for _ in rows])
+    network = WeightEnsemble(members, task_weights=rows)
+    method = Method(network, given.pop("tasks"), balancer=given.pop("balancer"))
+    state, before = given.pop("change")(states[-1]), network.members().detach().clone()
+    with pytest.raises(InputError, match=said) as found:
+        train(method, loader, resume=state, progress=False, **given)
+    assert torch.equal(network.members(), before) and not method.epoch_losses
+    assert len(str(found.value)) < 300 and "\n" not in str(found.value)
+
+
+def test_a_memory_that_nothing_continues_from_is_refused(make_plain_method, loader):
+    states, keep = [], {"on_epoch": lambda t: states.append(t.state_dict()), "progress": False}
+    train(make_plain_method(balancer=Forgetful()), loader, epochs=1, **keep)
+    for balancer in (Forgetful(), Linear()):
+        with pytest.raises(InputError, match=r"the same balancer\. Found another one"):
+            train(make_plain_method(balancer=balancer), loader, epochs=2, resume=states[0])
+
+
+def test_a_training_that_has_all_its_epochs_is_resumed_to_itself(make_plain_method, loader):
+    states, whole, again = [], make_plain_method(), make_plain_method()
+    keep = {"on_epoch": lambda training: states.append(training.state_dict()), "progress": False}
+    rows = train(whole, loader, epochs=2, **keep)
+    assert train(again, loader, epochs=2, resume=states[-1], progress=False) == rows
+    assert torch.equal(again.network.members(), whole.network.members()) and len(states) == 2
+
+
+@pytest.mark.parametrize(("epochs", "start"), [(1, 0), (2, 1), (4, 3)])
+def test_fit_refuses_a_state_with_more_epochs_than_it_trains(
+    make_mlp, tasks, loader, epochs, start
+):
+    states, keep = [], {"on_epoch": lambda t: states.append(t.state_dict()), "progress": False}
+    given = {"averaging": None, "baseline": None, "progress": False}
+    train(Method(WeightEnsemble([make_mlp(), make_mlp()]), tasks), loader, epochs=2, **keep)
+    said = f"no more epochs than are to be trained, {epochs - start}. Found 2"
+    with pytest.raises(InputError, match=said):
+        options = given | {"epochs": epochs, "start": start, "resume": states[-1]}
+        fit(make_mlp, tasks, loader, loader, **options)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pamal_core.errors import InputError
-from pamal_core.penalties import MultiForward
+from pamal_core.penalties import MultiForward, Penalty
 
 
 def double_loop(losses, weights, sign, edges):
@@ -133,3 +133,34 @@ def test_a_misspelt_choice_is_refused(wrong, monkeypatch):
     (name,) = wrong
     with pytest.raises(InputError, match=f"`{name}` must be one of .* Found {wrong[name]!r}"):
         MultiForward(1.0, **wrong)
+
+
+SLOPES = {
+    "None": (lambda losses: None, "NoneType"),
+    "a list": (list, "a list of Tensor, Tensor, Tensor"),
+    "one number": (lambda losses: losses.sum(), r"one tensor \[\]"),
+    "one for a draw": (lambda losses: losses.sum(1), r"one tensor \[3\]"),
+    "one for a task": (lambda losses: losses.sum(0), r"one tensor \[2\]"),
+    "those of one draw": (lambda losses: losses[:1], r"one tensor \[1, 2\]"),
+    "a column": (lambda losses: losses[:, :1], r"one tensor \[3, 1\]"),
+    "tasks by draws": (lambda losses: losses.T, r"one tensor \[2, 3\]"),
+    "an array": (lambda losses: losses.numpy(), r"one array \[3, 2\]"),
+}
+
+
+@pytest.mark.parametrize(("slopes", "found"), SLOPES.values(), ids=SLOPES)
+def test_slopes_of_ones_own_penalty_are_a_number_a_draw_and_task(
+    make_plain_method, batch, slopes, found, monkeypatch
+):
+    """torch would add a number for a draw to each task, without an error."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+
+    class Own(Penalty):
+        def slopes(self, losses, weights):
+            return slopes(losses)
+
+    method = make_plain_method(penalty=Own(), window=3)
+    expected = r"Own.slopes` must return a slope for each draw and task, a tensor \[3, 2\]. "
+    with pytest.raises(InputError, match=f"{expected}Found {found}"):
+        method.step(batch, torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
+    assert all(parameter.grad is None for parameter in method.parameters())

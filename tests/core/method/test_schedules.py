@@ -103,6 +103,20 @@ def test_a_cycle_of_another_number_of_steps_is_refused(trained, make, interval, 
 
 
 @pytest.mark.parametrize(
+    ("options", "interval", "found"),
+    [
+        ({}, "step", "Found min and step"),
+        ({"mode": "max"}, "epoch", "Found max and epoch"),
+        ({"mode": "max", "patience": 1}, "step", "Found max and step"),
+    ],
+)
+def test_a_plateau_is_one_of_the_losses_of_epochs(trained, options, interval, found):
+    """With "max" the rate would fall while the losses do."""
+    with pytest.raises(InputError, match=f"ReduceLROnPlateau gets the sum of the losses.*{found}"):
+        trained(partial(ReduceLROnPlateau, **options), interval)
+
+
+@pytest.mark.parametrize(
     ("make", "found"),
     [
         (partial(CosineAnnealingLR, T_max=4), "CosineAnnealingLR has `T_max` = 4 .* stepped 3 ti"),
