@@ -309,15 +309,15 @@ class Diagnosis:
 def check_metrics(task: Task, output: Tensor, target: Tensor) -> None:
     """Raise InputError if a metric of `task` compares all pairs of outputs and targets.
 
-    Such a metric has another value if the output has the shape of the target. A metric of two
-    distributions, which does not see their order either, has the same.
+    Such a metric has another value for perfect outputs if they have the shape of the target. A
+    metric of two distributions, which does not see their order either, has the same.
     """
+    right = target.to(output.dtype)
     for metric in task.metrics:
         values: list[float] = []
         if is_of_pairs(metric, output, target):
             with suppress(Exception):  # of outputs that it cannot take
-                given = output, output.reshape(target.shape)
-                values = [float(metric(answer, target)) for answer in given]
+                values = [float(metric(o, target)) for o in (right.view_as(output), right)]
         if values and not math.isclose(*values, rel_tol=1e-6):
             raise of_pairs(f"Metric {metric.name} of task {task.name}", output, target)
 

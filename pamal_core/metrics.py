@@ -132,16 +132,14 @@ class Gathered:
     @property
     def reference(self) -> float | None:
         """Return the worst value of the metric, None if it is unknown, or 0.5 for an AUROC."""
-        kinds = type(self.metric).__mro__
-        if "AUROC" in kinds[0].__name__:
+        kind = type(self.metric)
+        if "AUROC" in kind.__name__:
             return 0.5
-        theirs = [kind for kind in kinds if kind.__module__.startswith("torchmetrics.")]
-        if not theirs:  # the plot of an object of one's own may show a part
-            return None
         if self.maximise:
-            bound = getattr(theirs[0], "plot_lower_bound", None)
+            bound = getattr(self.metric, "plot_lower_bound", None)
             return None if bound is None else float(bound)
-        return 1.0 if theirs[0].__name__.endswith(AT_MOST_ONE) else None
+        is_known = kind.__module__.startswith("torchmetrics.")
+        return 1.0 if is_known and kind.__name__.endswith(AT_MOST_ONE) else None
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         """Return the metric of one batch."""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands_on_disk import ask
+from commands_on_disk import record as whole_record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -201,3 +202,51 @@ def test_two_records_of_one_run_that_sum_it_up_otherwise_are_named(tmp_path):
     for command in ("runs", "compare"):
         _, out, _ = ask(command, tmp_path)
         assert "a.json and a_old.json are records of one run" in out
+
+
+def otherwise(points=None, objectives=None, **summary):
+    """The record that `commands_on_disk.record` makes, with other numbers."""
+    one = whole_record()
+    changes = {"summary": {**one.summary, **summary}}
+    changes |= {"points": points} if points else {}
+    return one.model_copy(update=changes | ({"objectives": objectives} if objectives else {}))
+
+
+WHOLE = whole_record()
+CONTRADICTIONS = {
+    "another test front": ("b.json", otherwise(test={**WHOLE.summary["test"], "hypervolume": 0.1})),
+    "another chosen point": ("a copy.json", otherwise(chosen_on_validation={"alpha": [1.0, 0.0]})),
+    "a point less": ("a.2024-01-01.json", otherwise(points=WHOLE.points[1:])),
+    "points in another order": ("a-1.json", otherwise(points=WHOLE.points[::-1])),
+    "other directions": ("b.json", otherwise(objectives=dict.fromkeys(WHOLE.objectives, "min"))),
+    "in a folder beside it": ("old/a.json", otherwise(points=WHOLE.points[1:])),
+    "in a folder in a folder": ("z/old/a.json", otherwise(member_similarity=0.25)),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_two_records_that_contradict_each_other_are_named_wherever_they_lie(tmp_path, name):
+    """Whoever reads the folder is told: the study, `runs` and `compare`."""
+    path, other = CONTRADICTIONS[name]
+    WHOLE.write(tmp_path / "a.json")
+    other.write(tmp_path / path)
+    said = "are records of one run and tell different numbers"
+    (found,) = folder.contradictions(folder.runs(tmp_path))
+    names = sorted(found.partition(f" {said}")[0].split(" and "))
+    assert names == sorted(["a.json", path])
+    with pytest.warns(UserWarning, match=said) as caught:
+        frame.read(tmp_path)
+    assert len(caught) == 1 and path in str(caught[0].message)
+    for command in ("runs", "compare"):
+        _, out, _ = ask(command, tmp_path)
+        assert out.count(said) == 1 and path in out
+
+
+@pytest.mark.parametrize(
+    "change", [{"cost": WHOLE.cost | {"train_seconds": 7.0}}, {"versions": {}}]
+)
+def test_copies_that_differ_in_what_they_cost_are_told_nothing_of(tmp_path, change):
+    WHOLE.write(tmp_path / "a.json")
+    WHOLE.model_copy(update=change).write(tmp_path / "old" / "a.json")
+    assert not folder.contradictions(folder.runs(tmp_path))
+    assert [len(by_seed) for by_seed in frame.read(tmp_path).values()] == [1]

@@ -166,6 +166,27 @@ def as_they_are(output, target):
     return output.mean()
 
 
+def judged_by(function, maximise=False, loss=F.huber_loss):
+    """A regression that is judged by a function of outputs [n, 1] and targets [n]."""
+    return regression("size", loss, metrics=[Metric.mean("own", function, maximise=maximise)])
+
+
+def rank_agreement(output, target):
+    """The share of pairs of examples in the right order."""
+    pairs = (output - output.T) * (target[:, None] - target)
+    return (pairs > 0).double().mean()
+
+
+def bias(output, target):
+    """The difference of two means, for which the order of the targets is nothing."""
+    return (output.mean() - target.mean()).abs()
+
+
+def moments(output, target):
+    """A distance of two distributions."""
+    return bias(output, target) + (output.std() - target.std()).abs()
+
+
 class Losses(Net):
     """Returns its losses, one for each example."""
 
@@ -214,6 +235,7 @@ UNLIKE = "balancer=UnitNorm()"
 WIDE = "have a standard deviation of"
 SINGLE = "drop_last=True"
 CONSTANT = "At no alpha"
+OWN_TARGET = "Refused: must compare each output with its own target"
 
 WRONG = {
     "NaN in an input of training": (NAN_INPUTS, {"inputs": NAN}),
@@ -314,6 +336,44 @@ WRONG = {
         {"first": binary("a"), "targets": (RARE, KIND), "epochs": 2},
     ),
     "an answer without its inputs": (CONSTANT, {"make": Dead}),
+    "a metric of distances of all pairs": (
+        OWN_TARGET,
+        {"first": judged_by(lambda o, t: (o - t).abs().mean())},
+    ),
+    "a metric of squares of all pairs": (
+        OWN_TARGET,
+        {"first": judged_by(lambda o, t: ((o - t) ** 2).mean().sqrt())},
+    ),
+    "a metric of products of all pairs": (
+        OWN_TARGET,
+        {
+            "first": judged_by(lambda o, t: (o * t).mean(), maximise=True),
+            "targets": (SIZE + 2, KIND),
+        },
+    ),
+    "an accuracy of all pairs": (
+        OWN_TARGET,
+        {
+            "first": Task(
+                "a",
+                own_logits,
+                [Metric.mean("own", lambda o, t: ((o > 0) == t).double().mean(), maximise=True)],
+            ),
+            "targets": ((X[:, 0] > 0.4).long(), KIND),
+        },
+    ),
+    "a second metric of all pairs": (
+        OWN_TARGET,
+        {
+            "first": regression(
+                "size",
+                metrics=[
+                    "loss",
+                    Metric.mean("own", lambda o, t: (o - t).abs().max(), maximise=False),
+                ],
+            )
+        },
+    ),
 }
 BITS = {"first": binary("a"), "targets": (HOLDS, KIND)}
 RIGHT = {
@@ -396,6 +456,27 @@ RIGHT = {
         "loader": LAST_OF_ONE,
     },
     "images": {"make": normed_images, "inputs": IMAGES},
+    "a metric of each pair of outputs": {"first": judged_by(rank_agreement, maximise=True)},
+    "a metric of one column": {"first": judged_by(lambda o, t: (o[:, 0] - t).abs().mean())},
+    "a metric of targets in a column": {
+        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean()),
+    },
+    "a metric of flat outputs": {"first": judged_by(lambda o, t: F.l1_loss(o.flatten(), t))},
+    "a metric of outputs alone": {
+        "first": regression(
+            "size", metrics=["loss", Metric.mean("own", lambda o, t: o.var(), maximise=False)]
+        )
+    },
+    "metrics of two distributions": {
+        "first": regression(
+            "size",
+            metrics=[
+                "R2",
+                Metric.mean("bias", bias, maximise=False),
+                Metric.mean("moments", moments, maximise=False),
+            ],
+        )
+    },
     "one task": {
         "make": lambda: Net(outputs=(1,)),
         "second": task("again", flat(F.l1_loss), output="size"),

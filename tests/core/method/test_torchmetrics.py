@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from itertools import pairwise
 
 import pytest
 import torch
@@ -228,6 +229,92 @@ def test_a_metric_that_has_no_bound_has_no_reference():
     ]
     task = pamal.classification("kind", metrics=[*unbounded, *bounded])
     assert [metric.reference for metric in task.metrics] == [None, None, 1, 1, 1, 1]
+
+
+ONE_HOT = torch.eye(3)
+PLOTTED_TO_1 = {
+    "binary hinge": lambda t: (
+        t.classification.BinaryHingeLoss(),
+        torch.tensor([0.0, 1.0]),
+        torch.tensor([1, 0]),
+    ),
+    "squared hinge": lambda t: (
+        t.classification.MulticlassHingeLoss(3, squared=True),
+        ONE_HOT,
+        torch.tensor([1, 2, 0]),
+    ),
+    "coverage": lambda t: (
+        t.classification.MultilabelCoverageError(3),
+        torch.tensor([[0.1, 0.2, 0.3]]),
+        torch.tensor([[1, 0, 0]]),
+    ),
+}
+NOT_PLOTTED = {
+    "mean absolute percentage": lambda t: t.regression.MeanAbsolutePercentageError(),
+    "relative squares": lambda t: t.regression.RelativeSquaredError(),
+    "log-cosh": lambda t: t.regression.LogCoshError(),
+    "symmetric percentage": lambda t: t.regression.SymmetricMeanAbsolutePercentageError(),
+}
+
+
+@pytest.mark.parametrize("make", PLOTTED_TO_1.values(), ids=PLOTTED_TO_1)
+def test_a_loss_that_is_plotted_to_1_has_no_bound_there(make):
+    judge, output, target = make(pytest.importorskip("torchmetrics", reason=REASON))
+    assert judge.plot_upper_bound == 1 and judge(output, target) > 1
+    task = Task("kind", nn.functional.l1_loss, [judge])
+    assert task.metrics[0].reference is None
+
+
+@pytest.mark.parametrize("make", NOT_PLOTTED.values(), ids=NOT_PLOTTED)
+def test_an_error_of_numbers_has_no_worst_value(make):
+    judge = make(pytest.importorskip("torchmetrics", reason=REASON))
+    task = pamal.regression("size", metrics=[judge])
+    assert task.metrics[0].reference is None
+    tasks = [pamal.classification("kind"), task]
+    front = pamal.evaluate(network(), tasks, batches())
+    with pytest.raises(pamal.InputError, match=r"size/\w+': None"):
+        front.hypervolume()
+    worst = front.values[:, 1].max() + 1
+    expected = area([(x, worst - y) for x, y in front.values])
+    assert front.hypervolume([0.0, worst]) == pytest.approx(expected)
+
+
+def area(corners):
+    """The area of the union of boxes from 0 to each of some corners."""
+    xs = sorted({0.0, *(x for x, _ in corners)})
+    heights = [max(y for x, y in corners if x >= right) for right in xs[1:]]
+    widths = [right - left for left, right in pairwise(xs)]
+    return sum(width * height for width, height in zip(widths, heights, strict=True))
+
+
+BOUNDED = {
+    "accuracy": lambda kinds: kinds.MulticlassAccuracy(3, average="micro"),
+    "F1": lambda kinds: kinds.MulticlassF1Score(3),
+    "precision": lambda kinds: kinds.MulticlassPrecision(3),
+    "a share of wrong labels": lambda kinds: kinds.MulticlassHammingDistance(3),
+    "calibration": lambda kinds: kinds.MulticlassCalibrationError(3),
+}
+
+
+@pytest.mark.parametrize("make", BOUNDED.values(), ids=BOUNDED)
+def test_wrong_answers_that_are_sure_are_worth_the_reference(make):
+    """No answers are worse, and others are better."""
+    kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
+    (metric,) = Task("kind", nn.functional.l1_loss, [make(kinds)]).metrics
+    rng = torch.Generator().manual_seed(0)
+    labels = torch.tensor([0, 1, 2, 0, 1, 2])
+    wrong = nn.functional.one_hot((labels + 1) % 3, 3).float()
+    assert metric(wrong, labels) == pytest.approx(metric.reference)
+    for _ in range(20):
+        value = metric(torch.rand(6, 3, generator=rng).softmax(1), labels)
+        assert value >= metric.reference if metric.maximise else value <= metric.reference
+
+
+def test_an_object_that_says_its_lower_bound_has_it_as_reference():
+    class Skill(Largest):
+        higher_is_better, plot_lower_bound = True, -0.5
+
+    assert Task("own", nn.functional.l1_loss, [Skill()]).metrics[0].reference == -0.5
 
 
 class HammingDistance(Largest):
