@@ -153,7 +153,7 @@ def subject(options: AblationOptions) -> tuple[Experiment, Options]:
     epochs, small = options.sample_epochs, options.experiment == "multimnist"
     sample = {"epochs": max(1, epochs // 5), "batch_size": 64} if small else {"epochs": epochs}
     experiment = SUBJECTS[options.experiment]
-    varied = replace(experiment, defaults=experiment.defaults | {"sample": sample})
+    varied = replace(experiment, defaults=experiment.options.by_data | {"sample": sample})
     given = options.model_dump(include={"epochs", "data", "data_root", "device"})
     return varied, experiment.options.create(**given, **experiment.options.of_the_paper)
 

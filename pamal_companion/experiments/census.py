@@ -15,5 +15,4 @@ EXPERIMENT = Experiment(
         splits.train.tensors[0].shape[1] + extra, len(o.tasks)
     ),
     reference=(0.0,) * len(QUESTIONS),
-    defaults=CensusOptions.by_data,
 )

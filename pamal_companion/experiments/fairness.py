@@ -135,5 +135,4 @@ EXPERIMENT = Experiment(
     make_network=lambda _options, splits, extra: OneScore(splits.train.tensors[0].shape[1] + extra),
     # Nobody is found, and the groups are as far apart as can be.
     reference=(0.0, 1.0),
-    defaults=FairnessOptions.by_data,
 )

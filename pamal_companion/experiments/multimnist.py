@@ -24,5 +24,4 @@ EXPERIMENT = Experiment(
     ),
     make_network=network,
     reference=(0.0, 0.0),
-    defaults=MultiMNISTOptions.by_data,
 )

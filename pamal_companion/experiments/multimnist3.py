@@ -17,5 +17,4 @@ EXPERIMENT = Experiment(
     ),
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),
-    defaults=MultiMNIST3Options.by_data,
 )

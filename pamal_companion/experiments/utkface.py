@@ -25,5 +25,4 @@ EXPERIMENT = Experiment(
     ),
     # About the Huber loss of guessing every age to be the mean, and no answer right.
     reference=(0.4, 0.0, 0.0),
-    defaults=UTKFaceOptions.by_data,
 )

@@ -30,8 +30,9 @@ class Experiment:
     features (or channels) than they have. `reference` is the point the hypervolume is taken from,
     in the units of each task's first metric; a run may have fewer tasks.
     `defaults` are the values of options that depend on whether the data are "full" or a "sample",
-    `epochs` always among them. `halve_after` is the share of the epochs after which the learning
-    rate is halved, once. `evaluation_batch` is the number of examples evaluated at a time.
+    `epochs` always among them; by default those of `options.by_data`. `halve_after` is the share of
+    the epochs after which the learning rate is halved, once. `evaluation_batch` is the number of
+    examples evaluated at a time.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Experiment:
     load: Callable[[Any], Splits]
     make_network: Callable[[Any, Splits, int], nn.Module]
     reference: tuple[float, ...]
-    defaults: dict[str, dict[str, Any]]
+    defaults: dict[str, dict[str, Any]] | None = None
     shared: str = "encoder"
     halve_after: float | None = None
     evaluation_batch: int = 1000
@@ -72,11 +73,11 @@ class Experiment:
     def resolved(self, options: Options, splits: Splits) -> Options:
         """Return `options` with the `defaults` for `splits` where they were left unset."""
         part = "sample" if splits.is_sample else "full"
-        values = self.defaults.get(part, {})
+        defaults = self.options.by_data if self.defaults is None else self.defaults
+        values = defaults.get(part, {})
         if "epochs" not in values:
             raise InputError(
-                f'`defaults` of {self.name} must have `epochs` under "{part}". '
-                f"Found {self.defaults}."
+                f'`defaults` of {self.name} must have `epochs` under "{part}". Found {defaults}.'
             )
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
         begins_as_one = options.method == "low_rank" and (

@@ -33,7 +33,7 @@ def test_the_defaults_are_the_papers(module):
     chosen, experiment = OPTIONS[module].create(), module.EXPERIMENT
     assert chosen.method == "pamal"
     assert {name: getattr(chosen, name) for name in PAPER[module]} == PAPER[module]
-    assert experiment.defaults["full"]["epochs"] == EPOCHS[module]
+    assert experiment.options.by_data["full"]["epochs"] == EPOCHS[module]
     first = [(task.name, task.metrics[0]) for task in experiment.tasks_of(chosen)]
     ways = [f"{task}/{one.name} {('down', 'up')[one.maximise]}" for task, one in first]
     assert ways == OBJECTIVES[module]

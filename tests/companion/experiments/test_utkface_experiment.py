@@ -53,7 +53,7 @@ def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, m
     chosen = options(method=method, limit=96, epochs=1, width=16, out=str(tmp_path / "r.json"))
     run(EXPERIMENT, chosen, sample())
     found = Record.read(tmp_path / "r.json")
-    settings = {**EXPERIMENT.defaults["sample"], "epochs": 1, "limit": 96}
+    settings = {**EXPERIMENT.options.by_data["sample"], "epochs": 1, "limit": 96}
     others = {"rank", "p"} if method == "ls" else {"rank"}
     expected = {name: value for name, value in settings.items() if name not in others}
     assert expected.items() <= found.options.items()
