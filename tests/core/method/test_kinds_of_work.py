@@ -4,6 +4,7 @@ Between the two lines of dashes is what a user writes. Each program is right, so
 say nothing of it: warnings are errors here, and a result without notes is expected.
 """
 
+import copy
 import inspect
 import io
 import re
@@ -207,6 +208,137 @@ def test_a_fit_that_was_stopped_goes_on(stopped):
     assert whole.front.table.equals(again.front.table)
 
 
+@pytest.fixture
+def replayed(monkeypatch):
+    """Records the steps of a framework; takes them again in plain torch, from equal members."""
+    batches, alphas, step, draw = [], [], pamal.Method.step, pamal.Method.draw
+
+    def drawn(self, *arguments):
+        alphas.append(draw(self, *arguments))
+        return alphas[-1]
+
+    def stepped(self, batch, *arguments):
+        parts = batch.values() if isinstance(batch, dict) else batch
+        batches.append([part.detach().clone() for part in parts])
+        return step(self, batch, *arguments)
+
+    monkeypatch.setattr(pamal.Method, "draw", drawn)
+    monkeypatch.setattr(pamal.Method, "step", stepped)
+
+    def replay(network):
+        """Return the weights by name after the steps, and their number."""
+        members = {n: w.detach().clone() for n, w in network.stacked.named_parameters()}
+        optimizer = torch.optim.Adam([w.requires_grad_() for w in members.values()], lr=0.01)
+        for (x, price, sold), (alpha,) in zip(batches, alphas, strict=True):
+            shares = torch.as_tensor(alpha, dtype=torch.float32)
+            theta = {name: torch.tensordot(shares, both, 1) for name, both in members.items()}
+            of_price, of_sold = torch.func.functional_call(Heads(), theta, x)
+            losses = [
+                nn.functional.huber_loss(of_price[:, 0], price),
+                nn.functional.cross_entropy(of_sold, sold),
+            ]
+            optimizer.zero_grad()
+            (shares @ torch.stack(losses)).backward()
+            optimizer.step()
+        return members, len(batches)
+
+    return replay
+
+
+def imported(name):
+    """A framework, or a skip. Its warnings, until the test ends, are its own."""
+    warnings.simplefilter("ignore")
+    return pytest.importorskip(name, reason="needs the `test` extra")
+
+
+def assert_replayed(network, expected):
+    for name, weight in network.stacked.named_parameters():
+        torch.testing.assert_close(weight.detach(), expected[name].detach(), rtol=0, atol=1e-5)
+
+
+def test_lightning_runs_the_loop(replayed, tmp_path):
+    lightning = imported("lightning")
+    loader = DataLoader(houses(), batch_size=60, shuffle=True)
+    network = pamal.WeightEnsemble([Heads(), Heads()])
+    before = copy.deepcopy(network)
+
+    # ----
+    class Loop(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization, self.network = False, network
+            self.method = pamal.Method(network, HOUSES)
+
+        def training_step(self, batch, index):
+            optimizer = self.optimizers()
+            optimizer.zero_grad()
+            losses = self.method.step(batch).mean(0)
+            optimizer.step()
+            self.log_dict(dict(zip(self.method.names, losses, strict=True)))
+
+        def configure_optimizers(self):
+            return torch.optim.Adam(self.method.parameters(), lr=0.01)
+
+    options = {"max_epochs": 6, "accelerator": "cpu", "default_root_dir": tmp_path}
+    lightning.Trainer(**options, logger=False, enable_progress_bar=False).fit(Loop(), loader)
+    front = pamal.evaluate(network, HOUSES, loader)
+    # ----
+    expected, number = replayed(before)
+    assert number == 60 and front.table["sold/accuracy"].max() > 0.9
+    assert_replayed(network, expected)
+
+
+def test_the_trainer_of_hugging_face_runs_the_loop(replayed, tmp_path):
+    transformers = imported("transformers")
+    network = pamal.WeightEnsemble([Heads(), Heads()])
+    before = copy.deepcopy(network)
+    # ----
+    method = pamal.Method(network, HOUSES)
+
+    class FrontTrainer(transformers.Trainer):
+        def training_step(self, model, inputs, num_items_in_batch=None):
+            return method.step(self._prepare_inputs(inputs)).mean()
+
+    rows = [{"x": x, "price": price, "sold": sold} for x, price, sold in houses()]
+    given = {"num_train_epochs": 6, "per_device_train_batch_size": 60, "use_cpu": True}
+    given |= {"remove_unused_columns": False, "report_to": "none", "disable_tqdm": True}
+    given |= {"lr_scheduler_type": "constant", "max_grad_norm": 0.0, "save_strategy": "no"}
+    arguments = transformers.TrainingArguments(str(tmp_path), **given)
+    adam = torch.optim.Adam(method.parameters(), lr=0.01)
+    FrontTrainer(network, arguments, train_dataset=rows, optimizers=(adam, None)).train()
+    front = pamal.evaluate(network, HOUSES, DataLoader(houses(), batch_size=60))
+    # ----
+    expected, number = replayed(before)
+    assert number == 60 and front.table["sold/accuracy"].max() > 0.9
+    assert_replayed(network, expected)
+
+
+def test_accelerate_runs_the_loop(replayed):
+    accelerate = imported("accelerate")
+    loader = DataLoader(houses(), batch_size=60, shuffle=True)
+    network = pamal.WeightEnsemble([Heads(), Heads()])
+    before = copy.deepcopy(network)
+    # ----
+    accelerator = accelerate.Accelerator(cpu=True)
+    method = pamal.Method(network.to(accelerator.device), HOUSES)
+    adam = torch.optim.Adam(method.parameters(), lr=0.01)
+    optimizer, batches = accelerator.prepare(adam, loader)
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        for batch in batches:
+            optimizer.zero_grad()
+            alphas = method.draw(rng)
+            with accelerator.autocast():
+                losses = method.step(batch, alphas)
+            optimizer.step()
+    front = pamal.evaluate(network, HOUSES, loader)
+    # ----
+    expected, number = replayed(before)
+    assert number == 60 and losses.isfinite().all()
+    assert front.table["sold/accuracy"].max() > 0.9
+    assert_replayed(network, expected)
+
+
 class Recomputing(Heads):
     def forward(self, x):
         features = checkpoint(self.encoder, x, use_reentrant=False)
@@ -288,4 +420,4 @@ def test_each_script_has_at_most_twenty_lines():
     source = inspect.getsource(inspect.getmodule(Heads))
     scripts = re.findall(r"    # -{4}\n(.*?)    # -{4}\n", source, re.DOTALL)
     lines = [[line for line in script.splitlines() if line.strip()] for script in scripts]
-    assert len(scripts) == 10 and max(map(len, lines)) <= 20
+    assert len(scripts) == 13 and max(map(len, lines)) <= 20
