@@ -208,3 +208,27 @@ def test_each_notebook_says_its_command_its_cost_and_what_to_expect(path):
     assert ["| command |" in text for text in texts].count(True) == 1
     measured = any("frame.costs(" in cell.source for cell in cells if cell.cell_type == "code")
     assert measured or ["| cost |" in text for text in texts].count(True) == 1
+
+
+NOTES = (
+    "look like probabilities",
+    "have a standard deviation of",
+    "decides almost alone",
+    "depends on the size of a batch",
+    "is trained on a single example",
+    "was not trained, because",
+    "better than a constant answer",
+)
+"""Words of what `fit` notes of a program that may be meant otherwise."""
+
+
+def test_no_executed_page_prints_a_note_of_fit():
+    source = (ROOT / "pamal_core" / "diagnosis.py").read_text("utf-8")
+    told = " ".join(re.sub(r'"\n\s+f?"', "", source).split())
+    assert all(note in told for note in NOTES)
+    pages = sorted((ROOT / "book" / "results").glob("*.ipynb"))
+    cells = [cell for path in pages for cell in nbformat.read(path, as_version=4).cells]
+    outputs = [str(output) for cell in cells for output in cell.get("outputs", [])]
+    printed = [text for text in outputs if "as many passes" in text and "non_dominated" in text]
+    assert len(outputs) > 50 and printed  # a result of `fit` is among them
+    assert not [text for text in outputs if any(note in text for note in NOTES)]

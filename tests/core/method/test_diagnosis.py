@@ -467,6 +467,25 @@ RIGHT = {
             "size", metrics=["loss", Metric.mean("own", lambda o, t: o.var(), maximise=False)]
         )
     },
+    "a metric of numpy": {
+        "first": judged_by(lambda o, t: abs(o[:, 0].numpy() - t.numpy()).mean()),
+    },
+    "a metric of one number in a tensor": {
+        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean(0)),
+    },
+    "targets in a column": {"targets": (SIZE[:, None], KIND)},
+    "labels of eight bits": {"targets": (SIZE, KIND.to(torch.int8))},
+    "labels of bools": {"make": net(outputs=(1, 2)), "targets": (SIZE, HOLDS.bool())},
+    "each batch has the targets of one task": {
+        "loader": [(x, {"size": s}) for x, s in batches(X, SIZE)]
+        + [(x, {"kind": k}) for x, k in batches(X, KIND)],
+    },
+    "one batch": {"loader": [(X, SIZE, KIND)], "epochs": 20},
+    "all steps averaged": {"averaging": 1, "epochs": 8},
+    "names with a slash and a sign": {
+        "first": regression("prix/€"),
+        "second": classification("Größe – b"),
+    },
     "metrics of two distributions": {
         "first": regression(
             "size",
