@@ -272,7 +272,7 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
     figure, axes = style.panels(errors, len(errors), 3.4, sharey=True)
     norm = LogNorm(1e-5, max(error.max() for error in errors.values()), clip=True)
     # A value is a pixel, and a few hundred in a row are as many as can be seen: noise takes room.
-    x = x[:: (thin := -(-len(x) // 500))]
+    x = x[:: (thin := -(-len(x) // (250 if style.on_phone() else 500)))]
     dx, da = (x[1] - x[0]) / 2, (a[1] - a[0]) / 2
     pixels: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "none"}
     extent = (x[0] - dx, x[-1] + dx, a[0] - da, a[-1] + da)

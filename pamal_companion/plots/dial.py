@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pamal_companion.plots import style
+from pamal_companion.plots.words import listed, out_of
 from pamal_core.front import Front
 
 PAMAL, FIVE = "PaMaL, one run", "five LS, as many passes in all"
@@ -74,11 +75,10 @@ def _ahead(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]
     where = [f"{width}" for width, ours, *rest in best if ours > max(rest)]
     if not where:
         return ""
-    listed = " and ".join(filter(None, (", ".join(where[:-1]), where[-1])))
     return (
         "The fewer features there are, the more the digits compete for them, so that no network "
-        f"reads both well. With k = {listed} one run of PaMaL covers the most in the mean of these "
-        "seeds. "
+        f"reads both well. With k = {listed(where)} one run of PaMaL covers the most in the mean "
+        "of these seeds. "
     )
 
 
@@ -105,4 +105,26 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
     figure, ax = plt.subplots(figsize=(style.width(4.6), 4.6))
     draw_fronts(ax, fronts)
     ax.set(xlabel=f"accuracy, top-left  ({BETTER})", ylabel=f"accuracy, bottom-right  ({BETTER})")
-    return style.finish(figure, provenance, named(fronts), f"{PANEL}.")
+    return style.finish(figure, provenance, named(fronts), f"{_better(fronts)}{PANEL}.")
+
+
+def _better(fronts: Mapping[str, Sequence[Front]]) -> str:
+    """Return for each other method a sentence that counts its networks than which PaMaL has one
+    that is better at both digits; nothing without PaMaL."""
+    points = {name: np.concatenate([one.values for one in its]) for name, its in fronts.items()}
+    if (ours := points.pop(PAMAL, None)) is None:
+        return ""
+    sentences = []
+    for name, theirs in points.items():
+        beaten = int((ours[:, None] > theirs).all(2).any(0).sum())
+        short = name.partition(",")[0]
+        if len(theirs) == 1:
+            has = "a network" if beaten else "no network"
+            sentences.append(f"PaMaL has {has} that is better at both digits than {short}. ")
+            continue
+        reason = ", because each of these trains for a fifth as long"
+        sentences.append(
+            f"PaMaL has a network that is better at both digits than {out_of(beaten, len(theirs))} "
+            f"networks of {short}{reason if name == FIVE and 2 * beaten > len(theirs) else ''}. "
+        )
+    return "".join(sentences)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
 from pamal_companion.fronts.seeds import OverSeeds
-from pamal_companion.plots import style
+from pamal_companion.plots import captions, style
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective, check_same_objectives
@@ -139,6 +139,8 @@ def seeds_figure(
             ax.axhline(single[1], **dashes)
         ax.locator_params(nbins=4 if many else 7)
     words = _beaten(ours, [run.values for runs in dots.values() for run in runs])
+    if not dots:
+        words = captions.line_by_line(ours, lines)
     words += "Each line is one run of PaMaL, its thick part not dominated."
     if lines and not many:
         words = words.replace("Each line is one run of PaMaL, its", "Each line is one run, PaMaL's")

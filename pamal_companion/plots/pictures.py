@@ -83,6 +83,7 @@ def scenes_figure(
     """Draw a row for each scene: the picture, the classes 0 ... 6 and the inverse depth of its
     pixels; void ones (class -1) and those without a depth (0 or less) are hatched. On a phone the
     three of the first two scenes, one below the other."""
+    words = f"{_near_and_far(labels, depths)}{_hatched(labels, depths)}"
     if style.on_phone():
         images, labels, depths = images[:2], labels[:2], depths[:2]
     num, each = len(images), images.shape[2] / images.shape[3]
@@ -96,7 +97,31 @@ def scenes_figure(
         _show(ax, image.transpose(1, 2, 0))
     rows[0, 0].set_title("picture")
     _show_maps(figure, rows[:, 1:], labels, depths, float(depths.max()))
-    return style.finish(figure, provenance, KEY, HATCHED, ncols=4)
+    return style.finish(figure, provenance, KEY, words, ncols=4)
+
+
+def _hatched(labels: Array, depths: Array) -> str:
+    """Return what is hatched, and how many of the pixels."""
+    void, unknown = (f"{100 * np.mean(one):.0f} %" for one in (labels < 0, depths <= 0))
+    return f"Hatched: no class ({void} of the pixels), or no depth measured ({unknown})."
+
+
+def _near_and_far(labels: Array, depths: Array) -> str:
+    """Return a sentence that says which class is the nearest one on average, and which is the
+    furthest; nothing of fewer than two classes with a depth."""
+    known = depths[:, 0] > 0
+    means = {
+        name: float(depths[:, 0][known & (labels == number)].mean())
+        for number, name in enumerate(CLASSES)
+        if (known & (labels == number)).any()
+    }
+    if len(means) < 2:
+        return ""
+    near, far = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+    return (
+        f"Of the classes with a measured depth “{near}” is the nearest on average and “{far}” the "
+        "furthest, so the class of a pixel says something about its depth. "
+    )
 
 
 @style.twice
@@ -124,10 +149,31 @@ def prediction_figure(
     _show_maps(figure, axes[1:], labels, depths, float(depth.max()))
     for ax, title in zip(axes[1:, 0], ("truth", *titles), strict=True):
         ax.set_ylabel(title)
+    right = np.mean(predicted_labels == label, axis=(1, 2), where=label >= 0)
+    wrong = np.abs(np.stack(depths[1:]) - depth).mean(axis=(1, 2, 3), where=depth > 0)
+    words = f"{_best_predictions(titles, right, wrong)}{HATCHED}"
     if style.on_phone():
-        return style.finish(figure, provenance, KEY, HATCHED, ncols=4)
+        return style.finish(figure, provenance, KEY, words, ncols=4)
     axes[0, 1].legend(handles=KEY, loc="center left", ncols=2)
-    return style.stamp(figure, provenance, HATCHED)
+    return style.stamp(figure, provenance, words)
+
+
+def _best_predictions(titles: Sequence[str], right: Array, wrong: Array) -> str:
+    """Return a sentence that says which prediction has the most classes right, and which the
+    smallest error of inverse depth; of a single prediction both numbers."""
+    if len(titles) == 1:
+        return (
+            f"On this scene {100 * right[0]:.0f} % of the classes are right, and the inverse depth "
+            f"is off by {wrong[0]:.3f} on average. "
+        )
+    most, least = int(right.argmax()), int(wrong.argmin())
+    both = "one network is the best" if most == least else "no network is the best"
+    high, low = (f"{100 * share:.0f} %" for share in (right.max(), right.min()))
+    return (
+        f"{titles[most]} has the most classes right, {high} of the pixels (the worst has {low}). "
+        f"{titles[least]} errs the least in inverse depth, by {wrong.min():.3f} (the worst by "
+        f"{wrong.max():.3f}), so {both} at both. "
+    )
 
 
 def prediction_images(

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
+from pamal_companion.plots.words import listed, out_of
 
 
 @style.twice
@@ -40,5 +42,24 @@ def within_figure(
     if style.on_phone():
         x = x.replace("  (", "\n(")
     style.label_once(figure, f"{x}, log scale", y)
-    words = "Lines are means over seeds, bands their 95 % intervals."
+    words = f"{_best(found)}Lines are means over seeds, bands their 95 % intervals."
     return style.finish(figure, provenance, None, words, ncols=3)
+
+
+def _best(found: Mapping[str, pd.DataFrame]) -> str:
+    """Return a sentence for each recipe that has the highest mean at some limit: at how many, and
+    at which of these its band lies above all other bands."""
+    means, low, high = (
+        pd.DataFrame({name: values[part] for name, values in found.items()})
+        for part in ("mean", "low", "high")
+    )
+    winners, sentences = means.idxmax(axis=1), []
+    for name in winners.value_counts().index:
+        limits = winners.index[winners == name]
+        others = high.drop(columns=name).loc[limits].max(axis=1)
+        clear = limits[np.array(low.loc[limits, name] > others)]
+        sentence = f"{name} has the highest mean at {out_of(len(limits), len(means))} limits"
+        if len(clear):
+            sentence += f"; at {listed(f'{one:g}' for one in clear)} its band is above all others"
+        sentences.append(f"{sentence}. ")
+    return "".join(sentences)

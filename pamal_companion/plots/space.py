@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from pamal_companion.plots import style
+from pamal_companion.plots import captions, style
 from pamal_companion.plots.ternary import KEPT, MEMBERS, POINTS, few_ticks, member_names, net
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -53,7 +53,8 @@ def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
         ax.set_box_aspect((1, 1, 0.85), zoom=0.9)
         ax.set_title(style.literal(title), loc="center", y=0.95)
     named = ", ".join(objective.words for objective in front.objectives)
-    words = f"Axes: {named}. Each point is one network, joined to its neighbours in the triangle."
+    words = captions.bend(fronts.values())
+    words += f"Axes: {named}. Each point is one network, joined to its neighbours in the triangle."
     words += " The corner that is nearest to you is the best in all three."
     tight = {"columnspacing": 1, "handletextpad": 0.3}
     return style.finish(figure, provenance, None, words, ncols=5, **tight)

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pamal_companion.fronts import attained
-from pamal_companion.plots import style
+from pamal_companion.plots import captions, style
 from pamal_companion.plots.fronts import draw_line, name_axes, named
+from pamal_companion.plots.words import listed
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -26,8 +27,6 @@ FIRST = {"marker": "o", "ms": 7, "ls": ""}
 SHADES = (1.0, 0.6, 0.35)
 SMALL = {"ms": 3.5, "lw": 1}
 HATCHES = ("", "///", "\\\\\\", "...")
-Winner = tuple[str, Sequence[Front]]
-"""A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
 
 
 @style.twice
@@ -38,14 +37,17 @@ def heat_maps_figure(
     right.
 
     Maps of one quantity share their colours. Those in `bounded` are correlations: white at 0,
-    purple towards -1 and orange towards 1. NaN is left empty.
+    purple towards -1 and orange towards 1. NaN is left empty. The caption says what the largest
+    lambda changes, and where the first quantity is largest.
     """
     quantities = list(next(iter(maps.values())))
-    titles = [name for name in maps for _ in quantities]
+    titles = [captions.penalty(name) for name in maps for _ in quantities]
     cells: dict[str, Any] = {"figsize": (style.WIDTH, 0.8 + 2.1 * len(maps))}
     if style.on_phone():  # the maps of a quantity follow one another, above their bar
         titles = [
-            f"{name}: {quantity.partition('  ')[0]}" for quantity in quantities for name in maps
+            f"{captions.penalty(name)}: {quantity.partition('  ')[0]}"
+            for quantity in quantities
+            for name in maps
         ]
         cells = {"figsize": (style.width(), 2.5 * len(titles))}
     figure, axes = style.panels(titles, len(quantities), 2.1, sharex=True, sharey=True, **cells)
@@ -73,15 +75,13 @@ def heat_maps_figure(
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
         bar.locator = MaxNLocator(4)
         bar.set_label(quantity.replace("  (", "\n("))
-    first = quantities[0]
-    texts = []
-    for name, row in maps.items():
-        table = row[first]
-        i, j = np.unravel_index(np.nanargmax(table), table.shape)
-        texts.append(f"{name}: W = {table.index[i]}, λ = {table.columns[j]:g}")
-    places = "; ".join(texts)
-    words = f"Where the {first.partition('  ')[0]} is largest: {places}. Means over seeds."
-    return style.stamp(figure, provenance, words)
+    first, orders = quantities[0], [quantity for quantity in quantities if quantity in bounded]
+    words = "".join(
+        captions.in_order(name, [row[order] for order in orders])
+        + captions.largest(first.partition("  ")[0], row[first])
+        for name, row in maps.items()
+    )
+    return style.stamp(figure, provenance, f"{words}Means over seeds.")
 
 
 @style.twice
@@ -95,6 +95,7 @@ def fronts_figure(
     penalties = dict.fromkeys(name for panel in panels.values() for name in panel)
     palette = style.colours(len(penalties), (style.INK, *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
+    ways: dict[str, list[int]] = {name: [] for name in penalties}
     pairs = [pair for pair in product(windows, lams) if pair in panels or not style.on_phone()]
     titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
     figure, axes = style.panels(titles, len(lams), 1.5, phone=2, sharex=True, sharey=True)
@@ -106,15 +107,18 @@ def fronts_figure(
             tables = pd.concat(front.table for front in runs)
             mean = replace(runs[0], table=tables.groupby(level=0).mean())
             draw_line(ax, mean, FIRST, color=colours[name], **LINE)
+            ways[name].append(captions.direction(mean))
             values.setdefault(ax, []).append(mean.values)
         ax.locator_params(nbins=4)
     style.fit_axes(axes[0], np.concatenate([*chain(*values.values())]), leave_out=0.05)
     for ax, of_panel in values.items():
         style.count_outside(ax, np.concatenate(of_panel))
     style.label_once(figure, *map(named, mean.objectives))
-    key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
+    key: dict[str, Any] = {
+        captions.penalty(name): {"color": c, "marker": "."} for name, c in colours.items()
+    }
     handles = style.key({**key, "first member": {"color": style.COLOURS["other"], **FIRST}})
-    words = "Means over seeds of the networks of each α."
+    words = f"{captions.directions(ways)}Means over seeds of the networks of each α."
     return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
@@ -190,7 +194,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
             single = np.concatenate([front.values for front in of_method])
             ax.plot(*single.T, marker=look["marker"], ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
-    words = (
+    words = captions.above_the_median(methods) + (
         "A line is what the median seed reaches; its band runs from what every seed reaches to "
         "what the best one does. Markers are single networks, one for each seed."
     )
@@ -221,7 +225,7 @@ def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> F
 
 
 @style.twice
-def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:
+def winners_figure(panels: Mapping[str, Mapping[str, captions.Winner]], provenance: str) -> Figure:
     """Draw a column for each criterion, whose title has the setting of every method: above the
     fronts by their objectives, below by their losses, on equal axes. `panels` maps criteria to
     methods to winners, the same methods for each."""
@@ -253,7 +257,8 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     grey = {"color": style.COLOURS["other"], "marker": "o", **hollow, "ms": 9}
     key = {name: look | {"ms": 5} for name, look in looks.items()}
     handles = style.key(key | {"all weight on the first task": grey})
-    words = "A line for each seed. Above accuracies, below losses of the same networks."
+    words = captions.backwards(panels)
+    words += "A line for each seed. Above accuracies, below losses of the same networks."
     return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
@@ -288,6 +293,6 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     )
     winners = (f"{means.idxmax()[0]} at {means.idxmax()[1]:g}" for means in best)
     texts = [f"with {which} weights by {one}" for which, one in zip(weights, winners, strict=True)]
-    words = f"The largest hypervolume is reached {' and '.join(texts)}."
+    words = f"The largest hypervolume is reached {listed(texts)}."
     words += " Means over seeds, with one standard deviation."
     return style.finish(figure, provenance, handles, words, ncols=2, handlelength=4)

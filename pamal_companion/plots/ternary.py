@@ -16,8 +16,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pamal_companion.plots import style
+from pamal_companion.plots import captions, style
 from pamal_companion.plots.fronts import named
+from pamal_companion.plots.words import listed, ranged
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
@@ -63,6 +64,8 @@ def triangles_figure(
         shape, size = (len(titled) * count, 1), (style.width(), 3.4 * count * len(titled))
     figure = plt.figure(figsize=size, layout="constrained")
     columns: list[list[Any]] = [[] for _ in range(count)]
+    stars: list[np.ndarray] = []  # of each best network the share of the task's own member, first
+    ranges: list[float] = []
     for row, (title, front) in enumerate(titled.items()):
         kept = front.non_dominated()
         for t, objective in enumerate(front.objectives):
@@ -71,6 +74,10 @@ def triangles_figure(
             # A point with any objective that is not finite is a blank cell.
             values = np.where(front.is_finite, front.values[:, t], np.nan)
             best = np.nanargmax(values) if objective.maximise else np.nanargmin(values)
+            if objective.task in (members := member_names(front)):
+                stars.append(np.roll(front.alphas[best], -members.index(objective.task)))
+            if objective.name.endswith("/accuracy"):
+                ranges.append(100 * float(np.nanmax(values) - np.nanmin(values)))
             projected = [ax.transProjection.transform(cell) for cell in cells(front.alphas)]
             cmap = style.MAP if objective.maximise else f"{style.MAP}_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
@@ -80,7 +87,7 @@ def triangles_figure(
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
             ax.scatter(*front.alphas[kept].T, s=12, zorder=4, label=KEPT, **dots)
             ax.scatter(*front.alphas[best], s=130, zorder=5, marker="*", label=BEST, **dots)
-            for k, (side, name) in enumerate(zip("tlr", member_names(front), strict=True)):
+            for k, (side, name) in enumerate(zip("tlr", members, strict=True)):
                 getattr(ax, f"{side}axis").set_ticks([])
                 share, look = np.eye(3)[k], {"ha": "center", "fontsize": style.SMALL}
                 corner = share + (0.03 if k == 0 else -0.06) * np.array((1, -0.5, -0.5))
@@ -101,7 +108,11 @@ def triangles_figure(
                 way |= {"extend": "min" if objective.maximise else "max", "extendfrac": 0.04}
                 bar = figure.colorbar(mapped, ax=columns[t], label=named(objective, "\n"), **way)
                 few_ticks(bar.ax.xaxis, objective)
-    words = (
+    words = captions.where_best(stars)
+    if ranges:
+        points = ranged(ranges, ".1f")
+        words += f"From the worst network to the best an accuracy differs by {points} points. "
+    words += (
         "Each cell is one network, each corner a member; a side has no share of the opposite one. "
         "The worst tenth of the networks has one colour."
     )
@@ -146,8 +157,9 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
                 few_ticks(axis, objective)
         row[0].set_title(style.literal(title))
     lower = [o.words for o in front.objectives if not o.maximise]
-    words = "Each point is one network, joined to its neighbours in the triangle. Higher is better"
-    words += f", but for {' and '.join(lower)}." if lower else "."
+    words = captions.not_dominated(titled.values())
+    words += "Each point is one network, joined to its neighbours in the triangle. Higher is better"
+    words += f", but for {listed(lower)}." if lower else "."
     tight = {"columnspacing": 1, "handletextpad": 0.3}
     return style.finish(figure, provenance, None, words, ncols=5, **tight)
 

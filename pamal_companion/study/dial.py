@@ -8,13 +8,13 @@ import pandas as pd
 
 from pamal_companion.experiments.options import SWEEP
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
+from pamal_companion.plots.words import listed
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import span
 from pamal_companion.study.hypotheses import WIDTHS, sweep
 from pamal_companion.study.measures import points_apart
 from pamal_companion.study.registered import Question, beside, estimate, read, verdicts
 from pamal_companion.study.statistics import bracket, minus, summary
-from pamal_companion.study.told import listed
 from pamal_core.front import Front
 
 CHANCE = 0.2

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from pamal_companion.plots.words import listed
 from pamal_companion.study import frame
 from pamal_companion.study.beside_ls import in_words
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.fronts import middle
 from pamal_companion.study.measures import margin
 from pamal_companion.study.statistics import Estimate, bracket, minus, word
-from pamal_companion.study.told import listed
 from pamal_core.front import Front
 
 SPLIT = "test, recalibrated"

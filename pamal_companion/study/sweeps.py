@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pamal_companion.plots.studies import Winner
+from pamal_companion.plots.captions import NO_PENALTY, Winner
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.fronts import middle
@@ -15,8 +15,6 @@ from pamal_companion.study.measures import is_better_high, margin
 from pamal_companion.study.statistics import Sample, differences, spread, summary
 from pamal_core.front import Front
 
-NONE = "none"
-"""The penalty of a run at lambda = 0."""
 CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
 """What Spearman's correlation must be below, by its name; None asks for nothing."""
 TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
@@ -49,10 +47,11 @@ def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def penalty(setting: Setting) -> str:
-    """Return the sign of the penalty, and the rule that skips it, if any; `NONE` at lambda = 0."""
+    """Return the sign of the penalty, and the rule that skips it, if any; at lambda = 0
+    `NO_PENALTY`."""
     values = setting.values
     if not values["lam"]:
-        return NONE
+        return NO_PENALTY
     rule = "" if values["skip"] == "never" else f"+{values['skip']}"
     return f"{values['penalty']}{rule}"
 
@@ -63,7 +62,7 @@ def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) ->
     found = frame.rows(runs, ["W", "lam"], measures)
     found["penalty"] = found["setting"].map(penalty)
     return pd.concat(
-        found[found["penalty"].isin([name, NONE])].assign(of=name) for name in penalties
+        found[found["penalty"].isin([name, NO_PENALTY])].assign(of=name) for name in penalties
     )
 
 
@@ -81,7 +80,7 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 
 def more_draws(runs: Runs) -> "pd.Series[str]":
     """Compare the least W with the largest, as `differences` does, both without a penalty."""
-    found = by_penalty(runs, [NONE], ["hypervolume"])
+    found = by_penalty(runs, [NO_PENALTY], ["hypervolume"])
     volumes = found.pivot_table("hypervolume", "seed", "W")
     few, many = volumes.columns.min(), volumes.columns.max()
     pairs = {f"W = {few} to W = {many}": (volumes[few], volumes[many])}

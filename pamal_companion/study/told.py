@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from pamal_companion.plots.words import listed
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.hypotheses import WITHIN_PICKS, by_picks
 from pamal_companion.study.registered import Question
@@ -151,9 +152,3 @@ def of_one_family(questions: Sequence[Question]) -> str:
         for name, family in whole.changed.items()
     ]
     return "\n".join([said, "", *lines])
-
-
-def listed(names: Iterable[object]) -> str:
-    """Return names or numbers in a row: a, b and c."""
-    *most, last = map(str, names)
-    return f"{', '.join(most)} and {last}" if most else last

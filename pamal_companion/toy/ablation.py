@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from pamal_companion.runs.options import Count, Options, Positive
-from pamal_companion.toy import figures
+from pamal_companion.toy import captions, figures
 from pamal_companion.toy.outcomes import Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import ToyProblem
@@ -52,7 +52,9 @@ class Ablation(NamedTuple):
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."
         )
-        return figures.trajectories_figure(self.outcomes[scale], steps, provenance, small=True)
+        panels = self.outcomes[scale]
+        words = f"{captions.reached(panels)}{figures.ENDS}"
+        return figures.trajectories_figure(panels, steps, provenance, words, small=True)
 
     def table(self, scale: float) -> pd.DataFrame:
         """Return a row for each method: what ended on the front, and where (`Outcome.ends`)."""

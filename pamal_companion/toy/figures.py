@@ -1,6 +1,7 @@
 """The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. Those of a
 `ToyRun` are lists, empty where the run has nothing to show in them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,19 +15,14 @@ from matplotlib.figure import Figure
 from numpy import ndarray as Array
 
 from pamal_companion.plots import style
-from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome, distances
+from pamal_companion.toy import captions
+from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome
 from pamal_companion.toy.rules import EPOCH
 from pamal_companion.toy.run import ToyRun
 
 MEMBERS = style.TASKS[:2]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
 ENDS = "Dots are starts, crosses are ends."
-WHERE = {
-    "exact": "the members end as the two ends of the front, and their subspace is the front",
-    "superset": "the subspace ends on the whole front, and goes on beyond it",
-    "subset": "the subspace ends on a part of the front",
-    "off": "the subspace ends beside the front",
-}
 SHADES = 100
 NEAR = 1.0
 """A network this close to the lowest loss, in the plane of the weights, is drawn on it."""
@@ -42,8 +38,8 @@ def figure_1(result: ToyRun) -> list[Figure]:
     for scale in SCALES:
         names = [v.name for v in VARIANTS if v.scale == scale and v.name in outcomes]
         if names:
-            ends = "; ".join(f"{name}: {_ending(outcomes[name])}" for name in names)
-            panels, words = {name: outcomes[name] for name in names}, f"{ends}. {ENDS}"
+            panels = {name: outcomes[name] for name in names}
+            words = f"{captions.panel_by_panel(panels)}{ENDS}"
             figures.append(trajectories_figure(panels, num_steps, result.provenance, words))
     return figures
 
@@ -86,36 +82,37 @@ def trajectories_figure(
     return style.finish(figure, provenance, None, words, ncols=3)
 
 
-def _ending(outcome: Outcome) -> str:
-    """Return in words where the runs of one panel ended."""
-    if outcome.num_members == 1:
-        return f"{outcome.ends()['on the front']} end on the front"
-    segment = outcome.image()[outcome.worst]
-    return WHERE[distances(outcome.front, segment).verdict(outcome.within)]
-
-
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
-    """Draw Appendix B2: all pairs of one variant, by its name: the trajectories of the members and
-    the final subspace, rows by the start of member 1, columns by that of member 2."""
-    if variant not in result.outcomes:
-        return []
+    """Draw Appendix B2: all pairs of one variant, by its name."""
+    return [pairs_figure(result, variant)] if variant in result.outcomes else []
+
+
+@style.twice
+def pairs_figure(result: ToyRun, variant: str) -> Figure:
+    """Draw Appendix B2 for one variant that ran: the trajectories of the members and the final
+    subspace, rows by the start of member 1, columns by that of member 2."""
     outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
     titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
     # 25 panels are slow to draw: known margins need no layout engine.
-    figure, axes = style.panels(titles, 5, 1.55, layout="none", sharex=True, sharey=True)
-    figure.subplots_adjust(0.1, 0.08, 0.99, 0.91, wspace=0.08, hspace=0.25)
+    how: dict[str, Any] = {"phone": 5, "layout": "none", "sharex": True, "sharey": True}
+    figure, axes = style.panels(titles, 5, 1.3 if style.on_phone() else 1.55, **how)
+    margins = (0.16, 0.08, 0.98, 0.86) if style.on_phone() else (0.1, 0.08, 0.99, 0.91)
+    figure.subplots_adjust(*margins, wspace=0.08, hspace=0.6 if style.on_phone() else 0.25)
     members, subspaces = outcome.members.swapaxes(0, 1), outcome.image()
     for ax, run, subspace in zip(axes, members, subspaces, strict=True):
         ax.plot(*outcome.front.T, **FRONT, label="analytic front")
         _draw_members(ax, run, 4)
         ax.plot(*subspace.T, color=style.INK, ls="--", lw=1.4, zorder=4, label="final subspace")
         ax.grid(False)
-        ax.locator_params(nbins=4)
+        ax.locator_params(nbins=2 if style.on_phone() else 4)
+        if style.on_phone():
+            ax.set_title(ax.get_title(loc="left").replace(" ", "\n"), fontsize=style.SMALL)
     parts = [part.reshape(-1, 2) for part in (outcome.front, members, subspaces)]
     style.fit_axes(axes[0], np.concatenate(parts))
     style.label_once(figure)
-    words = f"{variant}. {result.provenance}"
-    return [style.finish(figure, words, None, ENDS, loc="upper center", ncols=4)]
+    verdicts = Counter(run["verdict"] for run in runs.values())
+    words, said = f"{captions.of_pairs(verdicts)}{ENDS}", f"{variant}. {result.provenance}"
+    return style.finish(figure, said, None, words, loc="upper center", ncols=4)
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:

@@ -82,6 +82,8 @@ def test_the_figure_has_a_panel_for_each_method(short):
     shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
     assert shown == list(short.outcomes[0.1])
     assert "1,000 steps" in figure.get_label()
+    reached = f"{short.table(0.1).loc['PaMaL', 'spread']:.0%}".replace("%", " % of the front")
+    assert figure.get_label().startswith(f"PaMaL reaches {reached} with no balancing")
 
 
 def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():
