@@ -12,7 +12,7 @@ Loader = Iterable[Batch] | Mapping[str, Iterable[Batch]]
 each task, {name: loader}, whose batches are (inputs, target)."""
 
 END: Any = object()
-"""What stands for the batch after the last. None is no batch, and is refused as such."""
+"""Stands for the batch after the last. None is no batch, and is refused as such."""
 
 
 @dataclass
