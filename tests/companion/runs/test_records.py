@@ -225,7 +225,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_two_records_that_contradict_each_other_are_named_wherever_they_lie(tmp_path, name):
+def test_two_records_that_contradict_each_other_are_named_where_they_lie(tmp_path, name):
     """Whoever reads the folder is told: the study, `runs` and `compare`."""
     path, other = CONTRADICTIONS[name]
     WHOLE.write(tmp_path / "a.json")
