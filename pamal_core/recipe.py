@@ -94,8 +94,8 @@ def fit(
       soup, for half of the passes one network.
     - `lr`, `calibration`: as in `train`, for every training.
     - `averaging`: the share of all steps after the start over which weights are averaged,
-      exponentially; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If None, they are not
-      averaged.
+      exponentially, above 0 and at most 1; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If
+      None, they are not averaged.
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
     - `shared`: the argument of `WeightEnsemble`, for gradient balancers.
     - `device`: trains the models there; by default they are trained where they are made.

@@ -37,7 +37,7 @@ from pamal_core.tasks import label_counts
 PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
 """Parts of a training that have a state. The last two may be missing."""
 KEPT = {"network", "epoch", "step", "history", "epoch_losses", "calibration"}
-"""Names in the state of every training, beside its parts."""
+"""Keys that the state of every training has."""
 INTERVALS = "epoch", "step"
 """After what a schedule may be stepped."""
 CHECKED_EVERY_STEP = {"cpu"}

@@ -99,6 +99,13 @@ class Descent(torch.optim.SGD):
         super().__init__(parameters, lr=0.1)
 
 
+class QuietSAM(Descent):
+    """Would step along the plain gradient, without a word."""
+
+    def first_step(self):
+        raise NotImplementedError
+
+
 class ByName(Descent):
     def step(self, *, closure):
         super().step(closure)
@@ -150,6 +157,7 @@ CLOSURES = {
     torch.optim.LBFGS: "LBFGS, which needs a closure",
     line_search: "LBFGS, which needs a closure",
     SAM: "SAM, which needs a closure",
+    QuietSAM: "QuietSAM, which needs a closure",
     ByName: "ByName, which needs a closure",
     PolyakStep: "PolyakStep, which needs a loss",
     Asserting: "Asserting, which needs a closure",
