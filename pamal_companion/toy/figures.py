@@ -109,6 +109,8 @@ def pairs_figure(result: ToyRun, variant: str) -> Figure:
             ax.set_title(ax.get_title(loc="left").replace(" ", "\n"), fontsize=style.SMALL)
     parts = [part.reshape(-1, 2) for part in (outcome.front, members, subspaces)]
     style.fit_axes(axes[0], np.concatenate(parts))
+    if style.on_phone():  # a number at the right end would lie on the next panel's first one
+        axes[0].set_xticks([np.rint(outcome.front[:, 0].min()), 0])
     style.label_once(figure)
     verdicts = Counter(run["verdict"] for run in runs.values())
     words, said = f"{captions.of_pairs(verdicts)}{ENDS}", f"{variant}. {result.provenance}"

@@ -118,6 +118,14 @@ def test_letters_of_every_figure_can_be_read_and_none_lies_on_another(path):
             assert_legible(svg, most, path.stem)
 
 
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_what_is_much_wider_than_a_phone_is_drawn_again_for_it(path):
+    for _, data in shown(nbformat.read(path, as_version=4)):
+        (wide, _), *narrow = variants(data["image/svg+xml"])
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', wide)[1])
+        assert narrow or width <= 1.25 * 72 * style.PHONE  # which a page makes a little smaller
+
+
 def assert_legible(svg, most, name):
     """Its letters are large enough, none lies on another, and all are within the figure."""
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])

@@ -82,8 +82,9 @@ def test_the_figure_has_a_panel_for_each_method(short):
     shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
     assert shown == list(short.outcomes[0.1])
     assert "1,000 steps" in figure.get_label()
-    reached = f"{short.table(0.1).loc['PaMaL', 'spread']:.0%}".replace("%", " % of the front")
-    assert figure.get_label().startswith(f"PaMaL reaches {reached} with no balancing")
+    spread = np.nan_to_num(float(short.table(0.1).loc["PaMaL", "spread"]))
+    said = f"PaMaL reaches {100 * spread:.0f} % of the front with no balancing"
+    assert figure.get_label().startswith(said)
 
 
 def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():
