@@ -100,9 +100,9 @@ def bend(fronts: Iterable[Front]) -> str:
     )
 
 
-def above_the_median(methods: Mapping[str, Sequence[Front]]) -> str:
+def beyond_the_median(methods: Mapping[str, Sequence[Front]]) -> str:
     """Return a sentence that counts the single networks of each other method, or the corners of its
-    median line, that lie above the median line of PaMaL; nothing without PaMaL's."""
+    median line, that lie beyond the median line of PaMaL; nothing without PaMaL's."""
     is_line = {name: any(len(front) > 1 for front in of) for name, of in methods.items()}
     ours = [name for name in methods if is_line[name] and style.method_of(name) == "PaMaL"]
     if not ours or len(methods) == 1:
@@ -115,10 +115,10 @@ def above_the_median(methods: Mapping[str, Sequence[Front]]) -> str:
         points, what = attained(of_method, 0.5), "corners of the line"
         if not is_line[name]:
             points, what = np.concatenate([front.values for front in of_method]), "networks"
-        above = int((~(median[:, None] >= points).all(2).any(0)).sum())
-        texts.append(f"{out_of(above, len(points))} {what} of “{name}”")
+        beyond = int((~(median[:, None] >= points).all(2).any(0)).sum())
+        texts.append(f"{out_of(beyond, len(points))} {what} of “{name}”")
     where = "PaMaL's line" if len(ours) == 1 else f"the line of “{ours[0]}”"
-    return f"Above {where} lie {listed(texts)}. "
+    return f"Beyond {where} lie {listed(texts)}. "
 
 
 def penalty(name: str) -> str:

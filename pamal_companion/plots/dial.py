@@ -122,7 +122,7 @@ def _better(fronts: Mapping[str, Sequence[Front]]) -> str:
             has = "a network" if beaten else "no network"
             sentences.append(f"PaMaL has {has} that is better at both digits than {short}. ")
             continue
-        reason = ", because each of these trains for a fifth as long"
+        reason = ", probably because each of these trains for a fifth as long"
         sentences.append(
             f"PaMaL has a network that is better at both digits than {out_of(beaten, len(theirs))} "
             f"networks of {short}{reason if name == FIVE and 2 * beaten > len(theirs) else ''}. "

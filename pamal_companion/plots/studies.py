@@ -194,7 +194,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
             single = np.concatenate([front.values for front in of_method])
             ax.plot(*single.T, marker=look["marker"], ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
-    words = captions.above_the_median(methods) + (
+    words = captions.beyond_the_median(methods) + (
         "A line is what the median seed reaches; its band runs from what every seed reaches to "
         "what the best one does. Markers are single networks, one for each seed."
     )

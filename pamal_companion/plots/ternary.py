@@ -111,7 +111,8 @@ def triangles_figure(
     words = captions.where_best(stars)
     if ranges:
         points = ranged(ranges, ".1f")
-        words += f"From the worst network to the best an accuracy differs by {points} points. "
+        words += "From the worst network to the best the accuracy on a task differs by "
+        words += f"{points} points. "
     words += (
         "Each cell is one network, each corner a member; a side has no share of the opposite one. "
         "The worst tenth of the networks has one colour."

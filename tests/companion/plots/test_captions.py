@@ -81,7 +81,7 @@ def test_lines_are_told_by_how_much_of_them_is_beaten():
     assert captions.line_by_line([ours], {}) == ""
 
 
-def test_single_networks_are_counted_above_the_line_of_the_median_seed():
+def test_single_networks_are_counted_beyond_the_line_of_the_median_seed():
     ours = [along((0.2, 0.8), (0.8, 0.2)), along((0.3, 0.9), (0.9, 0.3)), along((0.1, 0.1), (0, 0))]
     ls = [front_of([point]) for point in ((0.15, 0.7), (0.25, 0.7), (0.85, 0.1))]
     sweep = [along((0.5, 0.5), (0, 0)), along((0.5, 0.6), (0, 0))]
@@ -93,9 +93,11 @@ def test_single_networks_are_counted_above_the_line_of_the_median_seed():
     assert above == [False, True, True]
     text = caption(attainment_figure({"PaMaL": ours, "LS": ls, "five LS": sweep}, "here"))
     assert text.startswith(
-        "Above PaMaL's line lie 2 of the 3 networks of “LS” and 1 of 1 corners of the line of "
+        "Beyond PaMaL's line lie 2 of the 3 networks of “LS” and 1 of 1 corners of the line of "
     )
-    assert captions.above_the_median({"PaMaL": ours}) == captions.above_the_median({"LS": ls}) == ""
+    assert (
+        captions.beyond_the_median({"PaMaL": ours}) == captions.beyond_the_median({"LS": ls}) == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,8 @@ def test_triangles_say_where_the_best_networks_lie():
         "In all 6 triangles no corner is nearer to the best network (star) than that of its own "
         "task.",
         "That corner is itself the best network in 3.",
-        "From the worst network to the best an accuracy differs by 100.0 to 110.0 points.",
+        "From the worst network to the best the accuracy on a task differs by 100.0 to 110.0 "
+        "points.",
     ]
     values = np.zeros((6, 3))
     best = [(0.5, 0.5, 0), (1, 0, 0), (0, 0.5, 0.5)]  # near its own corner, far from it, near it
@@ -204,7 +207,7 @@ def test_triangles_say_where_the_best_networks_lie():
     assert text.startswith("In 2 of the 3 triangles no corner is nearer to the best network (star)")
     assert "in none, probably because a mixture is steadier than a member alone." in text
     plain = caption(ternary.triangles_figure(triangle(THREE, "score"), "made up"))
-    assert "an accuracy differs" not in plain
+    assert "the accuracy on a task" not in plain
 
 
 def test_a_member_for_several_tasks_has_no_corner_of_its_own():
@@ -280,7 +283,7 @@ def test_the_figure_of_one_width_counts_the_networks_that_pamal_beats():
     text = caption(dial.width_figure(fronts, "Made up."))
     assert sentences(text)[:2] == [
         "PaMaL has a network that is better at both digits than 2 of the 3 networks of five LS, "
-        "because each of these trains for a fifth as long.",
+        "probably because each of these trains for a fifth as long.",
         "PaMaL has no network that is better at both digits than one LS.",
     ]
     del fronts[dial.PAMAL]
