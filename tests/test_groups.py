@@ -9,6 +9,12 @@ def test_a_test_is_in_the_group_of_its_file(request):
     assert request.node.nodeid.endswith("@test_groups") == is_grouped
 
 
+def test_no_name_of_a_test_has_an_address_in_memory(request):
+    """Two workers would collect unlike tests, and none would be run."""
+    names = [item.nodeid for item in request.session.items]
+    assert [name for name in names if " at 0x" in name] == []
+
+
 def test_the_name_of_a_test_has_at_most_70_characters():
     names = [
         node.name

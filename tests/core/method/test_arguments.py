@@ -350,7 +350,7 @@ TASK = {
         )
     },
     **{
-        f"{ignored!r} for a missing label of a {make.__name__}": (
+        f"{getattr(ignored, '__name__', ignored)!r} for a missing label of a {make.__name__}": (
             lambda make=make, more=more, ignored=ignored: make("a", *more, ignored),
             "`ignore_index` of task a must be the integer that .* a loss of your own is for Task",
         )
