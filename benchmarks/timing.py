@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from pamal_core import Method, MultiForward, WeightEnsemble
+from pamal_core.optimizers import make_optimizer
 from pamal_core.tasks import Task
 
 
@@ -55,11 +56,11 @@ def ensemble_step(
     window: int,
     lam: float = 0.0,
 ) -> Callable[[], None]:
-    """Return a step of PaMaL, or of LS with a single member."""
+    """Return a step of PaMaL, or of LS with a single member, with the optimiser of `train`."""
     share = [[1 / len(tasks)] * len(tasks)] if len(members) == 1 else None
     network = WeightEnsemble(members, task_weights=share, shared="encoder").to(batch[0].device)
     method = Method(network, tasks, penalty=MultiForward(lam), window=window)
-    return training_step(method, batch, torch.optim.Adam(method.parameters()))
+    return training_step(method, batch, make_optimizer(method, 1e-3, None))
 
 
 def in_turn(

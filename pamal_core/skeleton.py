@@ -125,10 +125,14 @@ class Skeleton(nn.Module):
                 self._install()
 
     def _install(self) -> None:
-        """Give the model the weights that are held, or none."""
+        """Give the model the weights that are held, or in their place what raises when torch
+        computes with it."""
         held = self._held
         for name, module, leaf in self._slots:
-            _set_weight(module, leaf, None if held is None else held[name])
+            weight = None if held is None else held[name]
+            module._parameters[leaf] = weight  # type: ignore[assignment]
+            # torch.compile misses a deleted attribute, so none is deleted.
+            module.__dict__[leaf] = _NOT_HELD if weight is None else weight
 
     def _slots_of(self, model: nn.Module) -> list[tuple[str, nn.Module, str]]:
         """Return for each place of a weight its name, and the module and attribute of `model`."""
@@ -162,7 +166,8 @@ class Skeleton(nn.Module):
         model = copied(self.model)
         weights = {name: nn.Parameter(weight.clone()) for name, weight in theta.items()}
         for name, module, leaf in self._slots_of(model):
-            _set_weight(module, leaf, weights[name])
+            module._parameters[leaf] = weights[name]
+            module.__dict__.pop(leaf, None)  # which `_install` has set
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
@@ -189,16 +194,6 @@ def autocast_now(device: torch.device) -> AbstractContextManager[Any]:
     """Return the caller's autocast as a context to come back to."""
     dtype = autocast_dtype(device)
     return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype)
-
-
-def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
-    """Make `weight` the attribute `leaf` of `module`. If it is None, set a placeholder that raises
-    when torch computes with it."""
-    module._parameters[leaf] = weight  # type: ignore[assignment]
-    if isinstance(weight, nn.Parameter):  # of an exported model
-        module.__dict__.pop(leaf, None)
-    else:  # torch.compile misses a deleted attribute, so none is deleted
-        module.__dict__[leaf] = _NOT_HELD if weight is None else weight
 
 
 @torch.no_grad()

@@ -7,6 +7,7 @@ vector have the same bits as sums over the weights themselves.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -33,16 +34,32 @@ Weights = dict[str, Tensor]
 """The trainable weights of one network by their names in the model, the shared ones first."""
 
 
-def memory_order(weight: Tensor) -> tuple[int, ...]:
-    """Return the axes of `weight`, from the outermost in memory to the innermost."""
-    return _order(weight.stride(), tuple(weight.shape))
+class Layout(NamedTuple):
+    """Describe in which order the axes of a weight lie in memory."""
+
+    order: tuple[int, ...]
+    """The axes, from the outermost in memory to the innermost."""
+    sizes: tuple[int, ...]
+    """Their sizes in this order."""
+    inverse: tuple[int, ...]
+    """The order that brings the axes back."""
 
 
 @cache  # asked for each weight, several times a step
-def _order(strides: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+def layout(strides: tuple[int, ...], sizes: tuple[int, ...]) -> Layout:
+    """Return how a weight with these strides and sizes lies in memory."""
     # If strides tie, the axis of size 1 is the inner one: nothing else tells a channels-last kernel
     # [out, 1, h, w] from another.
-    return tuple(sorted(range(len(sizes)), key=lambda axis: (-strides[axis], -sizes[axis])))
+    axes = range(len(sizes))
+    order = tuple(sorted(axes, key=lambda axis: (-strides[axis], -sizes[axis])))
+    return Layout(
+        order, tuple(sizes[axis] for axis in order), tuple(order.index(axis) for axis in axes)
+    )
+
+
+def memory_order(weight: Tensor) -> tuple[int, ...]:
+    """Return the axes of `weight`, from the outermost in memory to the innermost."""
+    return layout(weight.stride(), weight.shape).order
 
 
 def in_order(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -66,9 +83,12 @@ def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
 
 def laid(piece: Tensor, like: Tensor) -> Tensor:
     """Return a view of `piece` [n] with the shape and the memory order of `like`."""
-    order = memory_order(like)
-    inverse = tuple(order.index(axis) for axis in range(like.ndim))
-    return in_order(piece.view([like.shape[axis] for axis in order]), inverse)
+    return laid_as(piece, layout(like.stride(), like.shape))
+
+
+def laid_as(piece: Tensor, given: Layout) -> Tensor:
+    """Return a view of `piece` [n] that lies in memory as the layout `given` says."""
+    return in_order(piece.view(given.sizes), given.inverse)
 
 
 def parameter_tree(tensors: Mapping[str, Tensor]) -> nn.Module:
