@@ -17,9 +17,14 @@ from pamal_core.front import Front
 NO_PENALTY = "none"
 """The name of the penalty of a run at lambda = 0."""
 PUNISHES = {"ordered": "the wrong order", "printed": "the right order"}
-"""What a penalty punishes, by the sign that its name begins with."""
+"""Says what a penalty punishes, by the sign that its name begins with."""
 Winner = tuple[str, Sequence[Front]]
 """A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
+
+
+def beaten(ours: np.ndarray, theirs: np.ndarray) -> int:
+    """Count the points `theirs` [n, 2] than which one of `ours` [m, 2] is higher in both."""
+    return int((ours[:, None] > theirs).all(2).any(0).sum())
 
 
 def line_by_line(fronts: Sequence[Front], lines: Mapping[str, Front]) -> str:
@@ -29,9 +34,7 @@ def line_by_line(fronts: Sequence[Front], lines: Mapping[str, Front]) -> str:
     if not lines or not all(fronts[0].maximise):
         return ""
     ours = np.concatenate([front.values for front in fronts])
-    counts = {
-        name: int((ours[:, None] > line.values).all(2).any(0).sum()) for name, line in lines.items()
-    }
+    counts = {name: beaten(ours, line.values) for name, line in lines.items()}
     most: list[str] = []
     few: list[str] = []
     for name in sorted(counts, key=lambda name: -counts[name]):
@@ -126,20 +129,24 @@ def penalty(name: str) -> str:
     return name.replace("+", ", ").replace("_", " ")
 
 
+def _punished(name: str) -> str:
+    """Return as a reason what a penalty punishes, or "" for another name."""
+    punished = PUNISHES.get(name.partition("+")[0])
+    return f", because this penalty punishes {punished}" if punished else ""
+
+
 def in_order(name: str, tables: Sequence[pd.DataFrame]) -> str:
     """Return a sentence that counts in how many rows the largest lambda makes a correlation, which
     is -1 in order, smaller, or larger if those are more; nothing without a row."""
     changes = np.concatenate([_changes(table) for table in tables] or [np.empty(0)])
     if not len(changes):
         return ""
-    punished = PUNISHES.get(name.partition("+")[0])
-    reason = f", because this penalty punishes {punished}" if punished else ""
     falls, rises = (int((sign * changes > 0).sum()) for sign in (-1, 1))
     way, count = ("better", falls) if falls >= rises else ("worse", rises)
     least, most = tables[0].columns.min(), tables[0].columns.max()
     return (
         f"With the penalty “{penalty(name)}” the losses come into {way} order from λ = {least:g} "
-        f"to {most:g} in {out_of(count, len(changes))} rows{reason}. "
+        f"to {most:g} in {out_of(count, len(changes))} rows{_punished(name)}. "
     )
 
 
@@ -157,8 +164,8 @@ def largest(quantity: str, table: pd.DataFrame) -> str:
 
 
 def _changes(table: pd.DataFrame) -> np.ndarray:
-    """Return by how much a table changes from the least lambda to the largest: a number for each W
-    that has both."""
+    """Return the change of a table from the least lambda to the largest: a number for each W that
+    has both."""
     changes = (table[table.columns.max()] - table[table.columns.min()]).to_numpy(float)
     return changes[np.isfinite(changes)]
 
@@ -169,13 +176,11 @@ def directions(found: Mapping[str, Sequence[int]]) -> str:
     sentences = []
     for name, panels in found.items():
         right, wrong = (sum(one == way for one in panels) for way in (1, -1))
-        punished = PUNISHES.get(name.partition("+")[0])
-        reason = f", because this penalty punishes {punished}" if punished else ""
         where = "Without a penalty" if name == NO_PENALTY else f"With the penalty “{penalty(name)}”"
         worse = f", and worse in {wrong}" if wrong else ""
         sentences.append(
             f"{where} each member is better than the other one at its own task in "
-            f"{out_of(right, len(panels))} panels{worse}{reason}. "
+            f"{out_of(right, len(panels))} panels{worse}{_punished(name)}. "
         )
     return "".join(sentences)
 

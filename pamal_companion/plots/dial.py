@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from pamal_companion.plots import style
+from pamal_companion.plots import captions, style
 from pamal_companion.plots.words import listed, out_of
 from pamal_core.front import Front
 
@@ -116,7 +116,7 @@ def _better(fronts: Mapping[str, Sequence[Front]]) -> str:
         return ""
     sentences = []
     for name, theirs in points.items():
-        beaten = int((ours[:, None] > theirs).all(2).any(0).sum())
+        beaten = captions.beaten(ours, theirs)
         short = name.partition(",")[0]
         if len(theirs) == 1:
             has = "a network" if beaten else "no network"

@@ -164,7 +164,7 @@ def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
         return ""
     ours = np.concatenate([front.values for front in fronts])
     points = np.concatenate(others)
-    beaten = (ours[:, None] > points).all(2).any(0).sum()
+    beaten = captions.beaten(ours, points)
     reason = ", because its fronts reach further" if 2 * beaten > len(points) else ""
     number = "1 network" if len(points) == 1 else f"{len(points)} networks"
     return (

@@ -16,7 +16,7 @@ WHERE = {
     "subset": "the subspace ends on a part of the front",
     "off": "the subspace ends beside the front",
 }
-"""Where the members of a pair end, by the verdict of `Distances`."""
+"""Says where the members of a pair end, by the verdict of `Distances`."""
 PLAIN = "no balancing"
 
 

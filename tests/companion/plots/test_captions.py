@@ -61,7 +61,7 @@ def test_a_range_is_one_number_where_both_ends_are_written_alike(numbers, form, 
 
 
 def reached(points, others):
-    """How many of `others` a point is better than in all objectives."""
+    """Count the `others` than which a point is better in all objectives."""
     return sum(any(all(p > o for p, o in zip(a, b, strict=True)) for a in points) for b in others)
 
 
