@@ -22,12 +22,13 @@ ONE = (
     "with the largest product on validation."
 )
 VERDICTS = (
-    "A method is ahead or behind if the 95 % interval of the difference leaves out 0, and level if "
-    f"the 90 % interval lies within {WITHIN}. Otherwise it is open, and more seeds may tell."
+    "A method is ahead or behind if the 95 % interval of the difference leaves out 0 and the "
+    f"difference is more than {WITHIN}, and level if the 90 % interval lies within {WITHIN}. "
+    "Otherwise it is open, and more seeds may tell."
 )
 LOSSES = (
-    "Where an objective is a loss, or has another unit, the hypervolume has no margin, and no "
-    "method is level unless it is the same."
+    "Where an objective is a loss, or has another unit, the hypervolume has no margin: any "
+    "difference may be a lead, and no method is level unless it is the same."
 )
 SEEDS = (
     "The words are not corrected for how many there are. The seed at which rates are chosen judges "

@@ -96,10 +96,13 @@ class Claim:
         low, high = self.bounds
         ends = [(e.above(low), e.below(high), e.below(low), e.above(high)) for e in parts]
         above, below, too_low, too_high = np.nan_to_num(ends, nan=1.0).T
-        count = len(parts)
-        least = {"all": count, "any": 1, "most": count // 2 + 1}[self.need]
+        count, least = len(parts), self._least(len(parts))
         holds = of_parts(np.maximum(above, below), least)
         return holds, of_parts(np.minimum(too_low, too_high), count - least + 1)
+
+    def _least(self, count: int) -> int:
+        """Return how many of `count` parts must be as claimed."""
+        return {"all": count, "any": 1, "most": count // 2 + 1}[self.need]
 
     def word(self, parts: Sequence[Estimate]) -> str:
         """Return the verdict on estimates of all its parts."""
@@ -108,7 +111,12 @@ class Claim:
         if not self.of_two:
             return verdict(side, p, words=("holds", "fails"))
         within = min(margin(str(measure)) for measure in self.measures)
-        return verdict(side, p, max(part.p_level(within) for part in parts))
+        # As many parts as it takes are above this one or below it, so that it tells how far ahead
+        # or behind all of these are. A part that is not run is on neither side.
+        values = np.sort(np.nan_to_num([float(part.value) for part in parts]))
+        decisive = values[len(parts) - self._least(len(parts))]
+        p_level = max(part.p_level(within) for part in parts)
+        return verdict(decisive, p, p_level, within=within)
 
     def pairs(self) -> list[tuple[Setting, Setting | None]]:
         """Return the settings that are compared."""
@@ -140,6 +148,8 @@ def _check(claim: Claim) -> None:
     if not claim.ours or not claim.measures or (needs_theirs and not claim.is_compared):
         said = "and theirs if `of_ratio` or `of_two`"
         raise InputError(f"It must have settings of ours and measures, {said}.")
+    if claim.of_two and (claim.of_ratio or (claim.low, claim.high) != (0, np.inf)):
+        raise InputError("With `of_two` the margin is that of the measure: no bound, no ratio.")
     measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
     nearest = [measure.baseline for measure in measures if isinstance(measure, Near)]
     others = () if callable(claim.theirs) else claim.theirs

@@ -56,8 +56,8 @@ class Hypothesis(NamedTuple):
 
     def word(self, p: float, p_level: float) -> str:
         """Return the verdict by both p as they are among the family."""
-        is_too_small = self.beyond and abs(self.away.value) <= self.margin
-        return verdict(0.0 if is_too_small else self.away.value, p, p_level, self.words)
+        within = self.margin if self.beyond else 0.0
+        return verdict(self.away.value, p, p_level, self.words, within)
 
 
 def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") -> Hypothesis:

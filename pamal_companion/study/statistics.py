@@ -117,18 +117,23 @@ def differs(away: Estimate, tolerance: Number) -> Any:
 
 
 def verdict(
-    estimate: float, p: float, p_level: float = 1.0, words: tuple[str, str] = ("ahead", "behind")
+    estimate: float,
+    p: float,
+    p_level: float = 1.0,
+    words: tuple[str, str] = ("ahead", "behind"),
+    within: float = 0.0,
 ) -> str:
     """Return the word on what was measured.
 
-    - `estimate`: its sign chooses between the two `words`. 0 is on neither side.
+    - `estimate`: its sign chooses between the two `words`. No more than `within` away from 0 it is
+      on neither side, however sure it is: a difference that is too small to matter is no lead.
     - `p`: two-sided, of there being nothing, with every correction that applies. Below 5 % the
       verdict is one of `words`.
     - `p_level`: of not being level. Below 5 %, and without one of `words`, it is "level".
 
     Otherwise it is "open".
     """
-    if p < LEVEL and estimate != 0:
+    if p < LEVEL and abs(estimate) > within:
         return words[0] if estimate > 0 else words[1]
     return "level" if p_level < LEVEL else "open"
 
@@ -136,10 +141,10 @@ def verdict(
 def word(away: Estimate, within: float = WITHIN) -> str:
     """Return what ours - theirs says, the larger the better.
 
-    "ahead" or "behind": the 95 % interval leaves out 0. "level": the 90 % interval lies `within`,
-    and it is neither of the two. Else "open".
+    "ahead" or "behind": the 95 % interval leaves out 0, and the estimate is more than `within` away
+    from it. "level": the 90 % interval lies `within`, whatever it leaves out. Else "open".
     """
-    return verdict(away.value, away.p, away.p_level(within))
+    return verdict(away.value, away.p, away.p_level(within), within=within)
 
 
 def seeds_to_decide(

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from pamal_companion.runs import grid
 from pamal_companion.study import claims, frame
 from pamal_companion.study.claim import Claim, baselines, check, judge
 from pamal_companion.study.frame import Away, Near, OfSeeds
+from pamal_companion.study.statistics import Estimate
 from pamal_core.errors import InputError
 
 PAMAL, LS, UW, STL = "multimnist/pamal", "multimnist/ls", "multimnist/uw", "multimnist/stl"
@@ -297,6 +299,25 @@ def test_a_loss_is_level_by_no_margin_of_accuracies():
         assert word(row, *made) == expected
 
 
+@pytest.mark.parametrize(
+    ("need", "values", "expected"),
+    [
+        *(("all", (0.1, 0.003, 0.1), "ahead"), ("all", (0.1, 0.001, 0.1), "open")),
+        *(("any", (0.001, 0.003, 0.001), "ahead"), ("any", (0.001, 0.0015, 0.001), "level")),
+        *(("most", (0.003, 0.001, 0.003), "ahead"), ("most", (0.003, 0.001, 0.001), "open")),
+        *(("all", (-0.003, 0.001, 0.1), "behind"), ("all", (-0.001, 0.001, 0.1), "open")),
+        *(("any", (-0.1, -0.1, -0.003), "behind"), ("any", (-0.1, -0.1, -0.001), "open")),
+        *(("most", (-0.1, -0.003, 0.1), "behind"), ("most", (-0.1, -0.001, 0.1), "open")),
+        *(("all", (0.1, 0.1, np.nan), "open"), ("any", (0.1, np.nan, np.nan), "ahead")),
+    ],
+)
+def test_as_many_parts_as_it_takes_must_be_beyond_the_margin(need, values, expected):
+    """Each is sure to 0.0001: only how large it is counts."""
+    parts = [Estimate(value, 0.0001 if np.isfinite(value) else np.nan, 20) for value in values]
+    for order in permutations(parts):
+        assert claim(PAMAL, LS, of_two=True, need=need).word(order) == expected
+
+
 def test_a_share_of_points_that_none_dominates_has_its_span_beside_it():
     front = [(0.9, 0.5), (0.8, 0.6), (0.7, 0.7), (0.1, 0.1)]
     copies = [(0.9, 0.5)] * 4
@@ -357,6 +378,8 @@ def test_the_table_has_a_row_for_each_claim():
         ({"low": "5%"}, "`low` must be a number below `high`. Found low='5%'"),
         ({"of_ratio": True}, "and theirs if `of_ratio`"),
         ({"of_two": True}, "and theirs if `of_ratio` or `of_two`"),
+        ({"of_two": True, "theirs": [frame.select(LS)], "low": 0.1}, "no bound, no ratio"),
+        ({"of_two": True, "theirs": [frame.select(LS)], "of_ratio": True}, "no bound, no ratio"),
         ({"measures": [Away("volume")]}, "A measure is one of"),
         ({"ours": []}, "must have settings of ours"),
         (

@@ -159,12 +159,15 @@ def interval(estimate, coverage=0.95):
 
 
 def compared(ours, theirs):
-    """A comparison: its estimate and its word."""
+    """A comparison: its estimate and its word, of which a lead needs to be beyond the margin."""
     estimate = difference(ours, theirs)
     low, high = interval(estimate)
+    if low > 0 and estimate[0] > 0.002:
+        return [estimate], "ahead"
+    if high < 0 and estimate[0] < -0.002:
+        return [estimate], "behind"
     narrow = interval(estimate, 0.9)
-    level = "level" if max(map(abs, narrow)) <= 0.002 else "open"
-    return [estimate], "ahead" if low > 0 else "behind" if high < 0 else level
+    return [estimate], "level" if max(map(abs, narrow)) <= 0.002 else "open"
 
 
 def claimed(*estimates, low):
