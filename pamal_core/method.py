@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.balancing.base import check_result
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch, described, runs_of, unchanged
+from pamal_core.inputs import Batch, runs_of, unchanged
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
@@ -197,12 +197,8 @@ class Method:
         for (theta, draw), penalty in zip(draws, penalties, strict=True):
             with self.network.skeleton.holding(draw.theta):
                 direction = self.balancer.direction(replace(draw, penalty=penalty))
-            number = self.network.skeleton.num_weights
-            if not isinstance(direction, Tensor) or direction.shape != (number,):
-                raise InputError(
-                    f"A direction of {type(self.balancer).__name__} must be one tensor [{number}], "
-                    f"a number for each weight of the network. Found {described(direction)}."
-                )
+            what, number = "a number for each weight", self.network.skeleton.num_weights
+            check_result(self.balancer.direction, what, direction, number)
             # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
             pieces = zip(theta, unflatten(direction, theta), strict=True)
             trained = {weight: piece for weight, piece in pieces if weight.requires_grad}
