@@ -11,8 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.study import per_pass, registered
+from pamal_companion.study.frame import united
+from pamal_companion.study.per_pass import Measure, Pair, Records
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, number
+from pamal_core.front import Front
 
 
 class Recipe(NamedTuple):
@@ -73,9 +76,19 @@ def means_within(question: Question, limits: Sequence[float]) -> dict[str, pd.Da
 def seconds(question: Question, recipe: str) -> float:
     """Return the mean seconds that a recipe trained for, all its networks together. A start that
     they share counts once, by its share of the epochs."""
+    return _seconds(of_recipe(question, recipe))
+
+
+def of_recipe(question: Question, recipe: str) -> Records:
+    """Return the records of the settings of a recipe, by their names and by seed."""
+    names = per_pass.settings_of(recipe, question.records)
+    return {name: question.records[name] for name in names}
+
+
+def _seconds(records: Records) -> float:
     total = 0.0
-    for place, setting in enumerate(per_pass.settings_of(recipe, question.records)):
-        runs = question.records[setting].values()
+    for place, by_seed in enumerate(records.values()):
+        runs = by_seed.values()
         mean = float(np.mean([run.cost["train_seconds"] for run in runs]))
         options = next(iter(runs)).options
         started = (options.get("shared_epochs") or 0) / options["epochs"]
@@ -118,6 +131,77 @@ def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -
         }
     found = pd.DataFrame(rows).T.rename_axis("recipe")
     return found.loc[sorted(means, key=lambda name: -means[name])]
+
+
+class Contender(NamedTuple):
+    """Name a recipe that is compared by hypervolume.
+
+    - `words`, `kept`, `rate`: what a page says of it, what it keeps, and Adam's rate.
+    - `records`: of its settings, by their names and by seed; those of a sweep are one front.
+    """
+
+    words: str
+    kept: str
+    rate: str
+    records: Records
+
+
+def contenders(question: Question, grids: Sequence[Question]) -> list[Contender]:
+    """Return the recipes of a question, each with the rate that `grids` chose for it."""
+    rates, found = tuned(grids), []
+    for name in question.recipes:
+        said = RECIPES[name]
+        records = of_recipe(question, name)
+        found.append(Contender(said.words, said.kept, rates[said.in_grid], records))
+    return found
+
+
+def by_volume(every: Sequence[Contender], *, with_seconds: bool = True) -> pd.DataFrame:
+    """Return a row for each recipe, the best first: the hypervolume of four points on test with its
+    95 % interval, for each task the accuracy in percent of the network that you would pick for it
+    (`specialists`), and the cost. Leave the seconds out where machines differ."""
+    means, rows = {}, {}
+    for one in every:
+        pairs = per_pass.pairs(one.records, one.records)
+        volumes = four_points(pairs)
+        low, high = Estimate.of(volumes).interval()
+        means[one.words] = volumes.mean()
+        row = {"hypervolume ↑": f"{number(volumes.mean())} [{number(low)}, {number(high)}]"}
+        names = [task.name.split("/")[0] for task in next(iter(pairs.values())).test.objectives]
+        for name, best in zip(names, specialists(pairs), strict=True):
+            row[f"best at {name} % ↑"] = number(best, 2)
+        row |= {"kept": one.kept, "rate": one.rate}
+        if with_seconds:
+            row["seconds"] = f"{_seconds(one.records):.0f}"
+        rows[one.words] = row
+    found = pd.DataFrame(rows).T.rename_axis("recipe")
+    return found.loc[sorted(means, key=lambda name: -means[name])]
+
+
+def fronts(every: Sequence[Contender], words: Sequence[str]) -> dict[str, list[Front]]:
+    """Return the fronts on test by seed of the recipes that are called `words`, by these."""
+    by_words = {one.words: one.records for one in every}
+    return {word: [*united(by_words[word], [*by_words[word]], "test").values()] for word in words}
+
+
+def four_points(pairs: Mapping[int, Pair]) -> "pd.Series[float]":
+    """Return, by seed, the hypervolume on test of those four networks of a recipe whose own on
+    validation is the largest."""
+    measure = Measure()
+    return pd.Series(
+        {seed: measure.volume(measure.four(pair).test) for seed, pair in pairs.items()}
+    )
+
+
+def specialists(pairs: Mapping[int, Pair]) -> np.ndarray:
+    """Return for each task the accuracy on test, in percent and in the mean over seeds, of the
+    network that you would pick for the task alone: of all networks, the one with the highest
+    accuracy on validation."""
+    picked = []
+    for pair in pairs.values():
+        best = pair.validation.values.argmax(axis=0)
+        picked.append(pair.test.values[best, np.arange(len(best))])
+    return np.asarray(100 * np.mean(picked, axis=0))
 
 
 def at_limits(question: Question, units: Sequence[str]) -> pd.DataFrame:

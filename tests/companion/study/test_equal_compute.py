@@ -9,7 +9,7 @@ import pytest
 from made_up import front_of
 
 from pamal_companion.study import equal_compute, frame, registered, told
-from pamal_companion.study.registered import verdicts
+from pamal_companion.study.registered import RegisteredSetting, verdicts
 from pamal_core.simplex import lattice
 
 
@@ -110,3 +110,33 @@ def test_no_run_on_digits_is_stuck_and_the_worst_one_is_named():
                 worst = min(worst, *(float(column.min()) for column in columns))
     said = f"in each of the {count} runs some network reads either digit in at least"
     assert f"{said} {100 * worst:.1f} %" in equal_compute.no_run_is_stuck()
+
+
+def test_the_hours_that_are_left_are_those_of_the_passes_that_are_not_made(tmp_path):
+    """Ten passes that are made took 360 seconds; 10 + (20 + 10 + 10) are left: half an hour."""
+    rows = {
+        "ls": RegisteredSetting(
+            name="ls", experiment="multimnist", method="ls", options="epochs=10"
+        ),
+        "soup": RegisteredSetting(
+            name="soup",
+            experiment="multimnist",
+            method="soup",
+            options="shared_epochs=20; epochs=30",
+        ),
+    }
+    (tmp_path / "made.json").touch()
+    paths = {"ls": {0: tmp_path / "made.json", 1: tmp_path / "ls"}, "soup": {0: tmp_path / "soup"}}
+    made = SimpleNamespace(cost={"train_seconds": 360.0})
+    question = SimpleNamespace(rows=rows, paths=paths, record=lambda name, seed: made)
+    assert equal_compute.hours_left(question) == pytest.approx(0.5)
+    (tmp_path / "made.json").unlink()
+    assert np.isnan(equal_compute.hours_left(question))
+
+
+def test_what_the_table_of_digits_lacks_is_said_until_its_grid_is_made(monkeypatch):
+    grid = registered.read("grid-front-multimnist")
+    said = equal_compute.still_running()
+    assert (grid.progress in said) == (grid.progress != "complete")
+    monkeypatch.setattr(registered, "read", lambda name: SimpleNamespace(progress="complete"))
+    assert equal_compute.still_running() == ""

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from scipy.stats import t
 
 from pamal_companion.plots.recipes import within_figure
-from pamal_companion.study import recipes, registered, told
+from pamal_companion.study import equal_compute, recipes, registered, told
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results/registered"
@@ -271,3 +272,80 @@ def test_a_word_for_a_difference_within_the_margin_is_marked():
     decided = found["verdict"].isin(["ahead", "behind"])
     assert (found["by less than"] != "").tolist() == (decided & (values < 0.002)).tolist()
     assert "by less than" not in registered.verdicts(registered.read("forty-passes"))
+
+
+# By hypervolume
+
+DIGITS = ("top-left/accuracy", "bottom-right/accuracy")
+
+
+def accuracies(folder, setting, seed, split):
+    record = json.loads((FOLDER / f"{folder}/{setting}_seed_{seed}.json").read_text())
+    points = [p["metrics"] for p in record["points"] if p["split"] == split]
+    return [tuple(point[name] for name in DIGITS) for point in points]
+
+
+def staircase(points):
+    total = best = 0.0
+    for x, y in sorted(points, reverse=True):
+        total += x * max(y - best, 0.0)
+        best = max(best, y)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("words", "folder", "settings"),
+    [
+        ("PaMaL, four draws", "forty-passes", ["pamal-four-stratified"]),
+        ("one LS", "forty-passes", ["ls-0.002"]),
+        (
+            "sweep of four LS",
+            "one-run-against-a-sweep",
+            [f"multimnist-ls-0.{k}" for k in (2, 4, 6, 8)],
+        ),
+    ],
+)
+def test_other_code_finds_the_same_of_forty_passes(words, folder, settings):
+    """Four points that validation chooses, and for each digit the network that one would pick."""
+    one = next(one for one in equal_compute.on_digits() if one.words == words)
+    volumes, picked = [], []
+    for seed in range(20, 40):
+        validation, test = (
+            [point for name in settings for point in accuracies(folder, name, seed, split)]
+            for split in ("validation", "test")
+        )
+        rows = range(len(validation))
+        fours = itertools.combinations(rows, min(4, len(validation)))
+        best = max(fours, key=lambda four: staircase(validation[k] for k in four))
+        volumes.append(staircase(test[k] for k in best))
+        picked.append([test[max(rows, key=lambda k: validation[k][d])][d] for d in (0, 1)])
+    row = recipes.by_volume([one]).loc[words]
+    reach = t.ppf(0.975, 19) * np.std(volumes, ddof=1) / np.sqrt(20)
+    ends = [np.mean(volumes) - reach, np.mean(volumes) + reach]
+    assert row["hypervolume ↑"] == "{:.4f} [{:.4f}, {:.4f}]".format(np.mean(volumes), *ends)
+    at = [float(row[f"best at {digit} % ↑"]) for digit in ("top-left", "bottom-right")]
+    assert at == pytest.approx(100 * np.mean(picked, axis=0), abs=0.005)
+
+
+def test_the_recipes_of_forty_passes_have_the_rates_of_their_files_and_the_best_comes_first():
+    every = equal_compute.on_digits()
+    found = recipes.by_volume(every, with_seconds=False)
+    assert "seconds" not in found and len(found) == 5
+    rates = {}
+    for name in ("forty-passes", "one-run-against-a-sweep"):
+        for row in tomllib.loads((FOLDER / f"{name}.toml").read_text())["settings"]:
+            rates[row["name"]] = float(re.search(r"lr=([\d.]+)", row["options"])[1])
+    assert found["hypervolume ↑"].str.split().str[0].astype(float).is_monotonic_decreasing
+    for one in every:
+        lr = rates[next(iter(one.records))]
+        in_adam = 2 * lr if one.words.startswith("PaMaL") else lr  # a member for each digit
+        assert float(one.rate.split(" of ")[0]) == pytest.approx(in_adam), one.words
+
+
+def test_a_picture_has_the_networks_on_test_of_the_recipes_that_it_names():
+    drawn = recipes.fronts(equal_compute.on_digits(), ["one LS", "sweep of four LS"])
+    assert [*drawn] == ["one LS", "sweep of four LS"]
+    assert [len(front.values) for front in drawn["one LS"]] == [1] * 20
+    expected = [accuracies("one-run-against-a-sweep", f"multimnist-ls-{w}", 20, "test")[0]
+                for w in equal_compute.WEIGHTS]  # fmt: skip
+    assert sorted(map(tuple, drawn["sweep of four LS"][0].values)) == sorted(expected)
