@@ -117,6 +117,24 @@ def for_digits() -> str:
     )
 
 
+def for_fairness() -> str:
+    """Return which recipe to take for eight passes where a score must be fair."""
+    question = registered.read("fairness-front")
+    estimate(question, f"{told.OURS} - {told.STRONGEST}", "behind")
+    for other in ("one LS", "a sweep of four LS", "PHN"):
+        estimate(question, f"{told.OURS} - {other}", "ahead")
+    estimate(registered.read("fairness-by-picks"), f"{told.OURS} - {told.BY_PICKS}", "open")
+    low, high = sorted(100 * abs(end) for end in told.away(question, "pamal", "soup").interval())
+    return (
+        "**If you judge a score by the gap between the mean scores of women and men, train a "
+        "rewarded soup.** At a gap of at most 0.01 it is ahead of the best variant of PaMaL, by "
+        f"{low:.1f} to {high:.1f} points of average precision, and this PaMaL is ahead of one LS, "
+        "a sweep and PHN. If you judge by the people who are picked, it is open which of PaMaL and "
+        f"the soup is better. The page of {FAIRNESS} has the picture, the other limits and what we "
+        "know of the reasons."
+    )
+
+
 def still_running() -> str:
     """Return what the table of forty passes lacks, and how far the runs are that will have it; ""
     when they are made."""

@@ -1,6 +1,7 @@
 """What the page of the dial and the three sentences say is what the records say."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -142,7 +143,31 @@ def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end():
             key = re.sub(r"-\d$", "", name), seed
             runs[key] = np.minimum(runs.get(key, np.inf), losses.to_numpy())
     assert len(runs) == 13 * 12 and max(losses.max() for losses in runs.values()) < 2.25
-    assert "ends at a loss above 2.25" in text
+    assert "not one ends at a loss above 2.25 in all networks of its run" in text
+
+
+def test_digits_that_a_network_has_not_learnt_are_counted_network_by_network():
+    """The sweep's two outer networks, with each seed; single networks of two others."""
+    question = dial.undying()
+    unlearnt, of = Counter(), Counter()
+    for name, by_seed in question.records.items():
+        for record in by_seed.values():
+            for digit, losses in record.front("test").table.filter(like="/loss").items():
+                unlearnt[name, digit] += int((losses > 2.25).sum())
+                of[name] += len(losses)
+    found = {key: count for key, count in unlearnt.items() if count}
+    outer = {("k=3-sweep-1", "top-left/loss"): 12, ("k=3-sweep-4", "bottom-right/loss"): 12}
+    assert found.items() >= outer.items()
+    weights = {name: question.rows[f"k=3-sweep-{name}"].at(40)["weights"] for name in (1, 4)}
+    assert weights == {1: [0.2, 0.8], 4: [0.8, 0.2]}
+    by_recipe = Counter()
+    for (name, _), count in found.items():
+        by_recipe[re.sub(r"-\d$", "", name)] += count
+    assert by_recipe == {"k=3-sweep": 24, "k=3-phn": 2, "k=3-today": 4}
+    assert of["k=3-phn"] == of["k=3-today"] == 264
+    text = dial.of_the_undying(question)
+    assert "In the sweep with 3 features 24 of 96 are." in text
+    assert "Of PHN 2 of 264 are, of PaMaL with one draw 4, and of all other recipes none." in text
 
 
 def test_a_sentence_on_features_that_cannot_die_is_written_for_its_word(monkeypatch):

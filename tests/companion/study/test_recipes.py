@@ -1,5 +1,6 @@
 """Recipes of fairness side by side, recomputed from the JSON of their records by other code."""
 
+import inspect
 import itertools
 import json
 import re
@@ -12,6 +13,7 @@ from scipy.stats import t
 
 from pamal_companion.plots.recipes import within_figure
 from pamal_companion.study import equal_compute, recipes, registered, told
+from pamal_core import fit
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results/registered"
@@ -349,3 +351,42 @@ def test_a_picture_has_the_networks_on_test_of_the_recipes_that_it_names():
     expected = [accuracies("one-run-against-a-sweep", f"multimnist-ls-{w}", 20, "test")[0]
                 for w in equal_compute.WEIGHTS]  # fmt: skip
     assert sorted(map(tuple, drawn["sweep of four LS"][0].values)) == sorted(expected)
+
+
+# What `fit` does when it is told nothing
+
+TODAY = "PaMaL with one draw and p = 1"
+NEW = {
+    "fairness": ("fairness-front", f"{told.OURS} - {TODAY}"),
+    "Census": ("census-front", f"PaMaL from a shared start - {TODAY}"),
+    "MultiMNIST": ("multimnist-front", f"PaMaL from a shared start - {TODAY}"),
+}
+"""By data set the registration, and its hypothesis, of PaMaL from a shared start against PaMaL with
+one draw from members of their own. On fairness that variant is the best one."""
+
+
+def words_on_the_start():
+    """The word by data set; "" where nothing is judged yet."""
+    said = {}
+    for data, (name, hypothesis) in NEW.items():
+        is_judged = (FOLDER / f"{name}.toml").exists()
+        is_judged = is_judged and registered.read(name).progress == "complete"
+        found = registered.verdicts(registered.read(name))["verdict"] if is_judged else {}
+        said[data] = found[hypothesis] if is_judged else ""
+    return said
+
+
+def test_the_default_of_fit_is_another_recipe_only_if_the_records_say_so():
+    """It changes where the new one is ahead on two data sets, and is judged and behind on none."""
+    said = [*words_on_the_start().values()]
+    changes = said.count("ahead") >= 2 and "behind" not in said and "" not in said
+    usual = {name: one.default for name, one in inspect.signature(fit).parameters.items()}
+    assert bool(usual["start"]) == changes
+    assert (usual["soup"], usual["window"], usual["preference"]) == (False, 1, None)
+
+
+def test_the_readme_says_where_a_start_is_ahead_of_the_default_of_fit():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    passage = text.split("**The recipe of `fit`**")[1].split(" - **")[0]
+    for data, said in words_on_the_start().items():
+        assert f"on {data} it is **{said or 'not judged yet'}**" in passage
