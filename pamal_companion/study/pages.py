@@ -119,8 +119,8 @@ def beside_the_paper(runs: Runs) -> str:
     if np.isnan(Estimate(*row[tables.AWAY]).interval()[0]):
         return numbers
     return (
-        f"{numbers} The two may be equal: we call them different only if the 95% interval of the "
-        f"difference lies wholly beyond our tolerance of {tolerance}."
+        f"{numbers} We do not call the two different: for that the 95% interval of the difference "
+        f"would have to lie wholly beyond our tolerance of {tolerance}."
     )
 
 

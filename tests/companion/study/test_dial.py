@@ -92,7 +92,7 @@ def test_pages_say_how_many_tasks_were_not_trained():
     assert (few, counts) == ([2, 3, 4, 6], (100, 200, 86, 74))
     text = readme()
     assert "a hundred networks of LS with 2 to 6 features for ten epochs" in text
-    said = "86 of their tasks have an accuracy below 0.2. Of these, 74 end at a loss of ln 10"
+    said = "86 of their 200 tasks have an accuracy below 0.2. Of these, 74 end at a loss of ln 10"
     assert said in text
     text = dial.untrained()
     assert "With 2 to 6 features we trained 100 networks of LS for ten epochs" in text

@@ -196,6 +196,22 @@ def test_what_was_promised_is_said_there(name, page):
             assert f"| {row['verdict']} | {row['estimate']} |" in text
 
 
+def test_seeds_at_which_a_single_network_is_too_unfair_are_counted(question):
+    """From the JSON alone: of LS the gap on validation, and the gap in picks."""
+    gaps = [networks("ls", seed, "validation")[0, 1] for seed in ASKED["seeds"]]
+    count = sum(gap > 0.01 for gap in gaps)
+    assert f"is too large at {count} of 20 seeds" in told.of_fairness(question)
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"whose gap is above 0.01 at {count} of 20 seeds" in readme
+    picks = []
+    for seed in range(60, 80):
+        record = json.loads((FOLDER / f"fairness-by-picks/ls_seed_{seed}.json").read_text())
+        (point,) = (p["metrics"] for p in record["points"] if p["split"] == "validation")
+        picks.append(point["parity/gap in picks"])
+    text = told.of_picks(registered.read("fairness-by-picks"))
+    assert f"picking at random at {sum(gap > 0.03 for gap in picks)}." in text
+
+
 def test_the_readme_names_who_pamal_is_ahead_of(question):
     found = registered.verdicts(question)["verdict"]
     for theirs in ("one LS", "a sweep of four LS", "PHN"):
