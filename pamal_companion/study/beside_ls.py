@@ -64,11 +64,18 @@ def at_equal_epochs(ours: Setting, ls: Setting, runs: Runs) -> str:
         volumes = f"is {whole:.4f} for {name}'s front, {best:.4f} for its best network and "
         volumes += f"{theirs:.4f} for LS"
     return (
-        f"**At equal epochs**, {epochs} for each method, {one} right in "
-        f"{_accuracy(runs, ours):.1f} % of its answers on test, and LS in "
+        f"**At equal epochs**, {epochs} for each method and {_rates(name, ours, ls)}, {one} right "
+        f"in {_accuracy(runs, ours):.1f} % of its answers on test, and LS in "
         f"{_accuracy(runs, ls):.1f} %. {_networks(Pair(name, ours, ls), runs)} The hypervolume on "
         f"validation {volumes}."
     )
+
+
+def _rates(name: str, ours: Setting, ls: Setting) -> str:
+    """Return the rates of Adam of both methods."""
+    if ours.rate == ls.rate:
+        return f"both at a rate of {ls.rate:g}"
+    return f"{name} at a rate of {ours.rate:g} and LS at {ls.rate:g}"
 
 
 def at_equal_compute(ours: Setting, ls: Setting, runs: Runs) -> str:
@@ -267,9 +274,17 @@ def of_tuning(runs: Runs) -> str:
     )
 
 
+def of_three_digits(runs: Runs) -> str:
+    """Return which baselines are not run on three digits."""
+    if any(one.experiment == "multimnist3" and one.method == "soup" for one in runs):
+        return ""
+    return "A sweep of LS and a rewarded soup, the stronger baselines, are not run on three digits."
+
+
 OTHERS = {
     Setting("multimnist", "pamal"): (of_the_soup, of_steps, of_the_rate),
     Setting("census", "pamal"): (of_tuning,),
+    Setting("multimnist3", "pamal"): (of_three_digits,),
 }
 """By setting, what else its page says."""
 

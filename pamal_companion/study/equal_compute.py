@@ -14,7 +14,7 @@ from pamal_companion.study.claim import judge
 from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.hypotheses import better, middle_volume, numbers, of_tasks
-from pamal_companion.study.recipes import Contender
+from pamal_companion.study.recipes import Contender, Recipe
 from pamal_companion.study.registered import Question, estimate
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus
 
@@ -117,6 +117,31 @@ def for_digits() -> str:
     )
 
 
+OF_CENSUS = {
+    "pamal": Recipe("PaMaL, four draws", "2 networks", "census-pamal-four"),
+    "start": Recipe("PaMaL, shared start", "2 networks", "census-pamal-start-p1"),
+    "today": Recipe("PaMaL, one draw", "2 networks", "census-pamal-one-p1"),
+    "soup": Recipe("rewarded soup", "2 networks", "census-soup"),
+    "sweep": Recipe("sweep of four LS", "4 networks", "census-sweep"),
+    "from-one": Recipe("four short LS from one LS", "4 networks", "census-from-one"),
+    "ls": Recipe("one LS", "1 network", "census-ls"),
+    "phn": Recipe("PHN", "a hypernetwork", "census-phn-p.2"),
+}
+"""What a page says of the recipes of sixteen passes over Census."""
+
+
+@cache
+def census() -> Question:
+    """Return the registration of sixteen passes over Census."""
+    return registered.read("census-front")
+
+
+def on_census() -> list[Contender]:
+    """Return the recipes that made sixteen passes over Census."""
+    grids = [registered.read(f"grid-front-census{more}") for more in ("", "-2", "-3")]
+    return recipes.contenders(census(), grids, OF_CENSUS)
+
+
 def for_fairness() -> str:
     """Return which recipe to take for eight passes where a score must be fair."""
     question = registered.read("fairness-front")
@@ -132,6 +157,23 @@ def for_fairness() -> str:
         "a sweep and PHN. If you judge by the people who are picked, it is open which of PaMaL and "
         f"the soup is better. The page of {FAIRNESS} has the picture, the other limits and what we "
         "know of the reasons."
+    )
+
+
+def for_few_features() -> str:
+    """Return which recipe to take for eight passes where two digits share few features."""
+    question = registered.read("bottleneck-that-cannot-die")
+    best = "the best variant of PaMaL"
+    estimate(question, f"k = 3: {best} - the best other recipe, PHN", "open")
+    estimate(question, f"k = 6: {best} - the best other recipe, a rewarded soup", "open")
+    soup = estimate(question, f"k = 3: {best} - a rewarded soup", "behind")
+    for width in (3, 6):
+        estimate(question, f"k = {width}: {best} - one LS", "open")
+    return (
+        "**If two digits share only 3 or 6 features, train a rewarded soup or one LS.** It is open "
+        "whether the best variant of PaMaL is better than the strongest other recipe, and whether "
+        "it is better than one LS. With 3 features it is behind a soup (hypervolume "
+        f"{soup}). [The dial of conflict](conflict.html) has the comparison."
     )
 
 

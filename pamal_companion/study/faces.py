@@ -71,9 +71,12 @@ def beside_ls(runs: Runs, made: list[Setting]) -> str:
     epochs, seeds = in_words(three.values["epochs"]), in_words(len(runs[three]))
     return (
         f"**At equal epochs PaMaL is ahead of LS.** We trained each method for {epochs} epochs "
-        f"with {seeds} seeds. PaMaL took three draws in each step. Of PaMaL's {number} networks we "
+        f"with {seeds} seeds. PaMaL took three draws in each step, balanced the gradients of the "
+        f"tasks, and had {in_words(round(three.rate / ls[0].rate))} times the rate of LS, as in "
+        f"the paper. Of PaMaL's {number} networks we "
         "took the best at each task on test, because the reduced protocol holds out no faces, and "
-        "LS has one network. So a part of the lead is probably this choice. The loss on age is "
+        "LS has one network. So a part of the lead is probably this choice. A sweep of LS and a "
+        "rewarded soup, the stronger baselines, are not run on faces. The loss on age is "
         f"{ours:.3f} for PaMaL's best of {number} and {theirs:.3f} for LS. PaMaL's best of "
         f"{number} is {100 * gender.value:.1f} points more accurate on gender "
         f"({bracket(gender)}), and {100 * ethnicity.value:.1f} points on ethnicity "

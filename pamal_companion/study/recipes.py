@@ -146,11 +146,14 @@ class Contender(NamedTuple):
     records: Records
 
 
-def contenders(question: Question, grids: Sequence[Question]) -> list[Contender]:
-    """Return the recipes of a question, each with the rate that `grids` chose for it."""
+def contenders(
+    question: Question, grids: Sequence[Question], said_of: Mapping[str, Recipe]
+) -> list[Contender]:
+    """Return the recipes of a question, by what is `said_of` them, each with the rate that `grids`
+    chose for it."""
     rates, found = tuned(grids), []
     for name in question.recipes:
-        said = RECIPES[name]
+        said = said_of[name]
         records = of_recipe(question, name)
         found.append(Contender(said.words, said.kept, rates[said.in_grid], records))
     return found
@@ -170,7 +173,7 @@ def by_volume(every: Sequence[Contender], *, with_seconds: bool = True) -> pd.Da
         names = [task.name.split("/")[0] for task in next(iter(pairs.values())).test.objectives]
         for name, best in zip(names, specialists(pairs), strict=True):
             row[f"best at {name} % ↑"] = number(best, 2)
-        row |= {"kept": one.kept, "rate": one.rate}
+        row |= {"kept": one.kept, "rate": one.rate, "seeds": str(len(volumes))}
         if with_seconds:
             row["seconds"] = f"{_seconds(one.records):.0f}"
         rows[one.words] = row
