@@ -165,11 +165,8 @@ def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
     ours = np.concatenate([front.values for front in fronts])
     points = np.concatenate(others)
     beaten = captions.beaten(ours, points)
-    reason = ", because its fronts reach further" if 2 * beaten > len(points) else ""
     number = "1 network" if len(points) == 1 else f"{len(points)} networks"
-    return (
-        f"Of {number} of other methods PaMaL has a better one on both tasks for {beaten}{reason}. "
-    )
+    return f"Of {number} of other methods PaMaL has a better one on both tasks for {beaten}. "
 
 
 @style.twice

@@ -123,7 +123,7 @@ OF_CENSUS = {
     "today": Recipe("PaMaL, one draw", "2 networks", "census-pamal-one-p1"),
     "soup": Recipe("rewarded soup", "2 networks", "census-soup"),
     "sweep": Recipe("sweep of four LS", "4 networks", "census-sweep"),
-    "from-one": Recipe("four short LS from one LS", "4 networks", "census-from-one"),
+    "from-one": Recipe("sweep from one LS", "4 networks", "census-from-one"),
     "ls": Recipe("one LS", "1 network", "census-ls"),
     "phn": Recipe("PHN", "a hypernetwork", "census-phn-p.2"),
 }

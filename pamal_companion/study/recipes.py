@@ -31,7 +31,7 @@ RECIPES = {
     "pamal": Recipe("PaMaL from a shared start", "2 networks", "pamal-start-p1"),
     "phn": Recipe("PHN", "a hypernetwork", "phn-p1"),
     "today": Recipe("PaMaL, one draw", "2 networks", "pamal-one-p1"),
-    "from-one": Recipe("four short LS from one LS", "4 networks", "from-one"),
+    "from-one": Recipe("sweep from one LS", "4 networks", "from-one"),
     "sweep": Recipe("sweep of four LS", "4 networks", "sweep"),
     "ls": Recipe("one LS", "1 network", "ls"),
 }
