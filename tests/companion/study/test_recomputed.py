@@ -6,7 +6,8 @@ study is imported by the test alone, which holds it to these numbers and words.
 
 import json
 import math
-from functools import cache
+import tomllib
+from functools import cache, partial
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -318,8 +319,8 @@ def together(question, names, seed, split="validation", metric="accuracy"):
     return [point for record in every for point in points(record, split, metric)]
 
 
-def paired(ours, theirs):
-    return distant([a - b for a, b in zip(ours, theirs, strict=True)])
+def paired(ours, theirs, margin=0.002):
+    return distant([a - b for a, b in zip(ours, theirs, strict=True)], margin)
 
 
 def distant(away, margin=0.002):
@@ -363,11 +364,12 @@ def pages(rows):
     return normal.sf((score - expected) / deviation)
 
 
-def judged(family, words=("ahead", "behind")):
-    """The estimate and the word of each of a family."""
+def judged(family, words=("ahead", "behind"), beyond=0.0):
+    """The estimate and the word of each of a family, which may need to be beyond the margin."""
     differ, level = (corrected([one[name] for one in family]) for name in ("p", "level"))
     for one, differs, near in zip(family, differ, level, strict=True):
-        word = words[0 if one["value"] > 0 else 1] if differs else "level" if near else "open"
+        leads = differs and abs(one["value"]) > beyond
+        word = words[0 if one["value"] > 0 else 1] if leads else "level" if near else "open"
         yield one["value"], word
 
 
@@ -476,7 +478,84 @@ def more_tasks():
     return judged(family)
 
 
+# Recipes at equal passes.
+
+
+def asked_of(question):
+    return tomllib.loads((RESULTS / f"registered/{question}.toml").read_text("utf-8"))
+
+
+def reached(question, recipe, seed, objectives, reference, limit=None, base_rate=None):
+    """What four points of a recipe reach on test: those whose area from `reference` on validation
+    is largest. Where the second objective has a `limit`, the first one of the best that keeps it
+    on validation, or the base rate. `objectives` say of each whether higher is better."""
+    names = [row["name"] for row in asked_of(question)["settings"]]
+    names = [recipe] if recipe in names else [f"{recipe}-{place}" for place in (1, 2, 3, 4)]
+    made = [records(f"registered/{question}/{name}")[seed]["points"] for name in names]
+    validation, test = (
+        [
+            [point["metrics"][name] for name in objectives]
+            for points_of in made
+            for point in points_of
+            if point["split"] == split
+        ]
+        for split in ("validation", "test")
+    )
+
+    def from_reference(rows):
+        ways = [*zip(reference, objectives.values(), strict=True)]
+        return area(
+            tuple(max(x - r if up else r - x, 0.0) for x, (r, up) in zip(row, ways, strict=True))
+            for row in rows
+        )
+
+    choices = combinations(range(len(validation)), min(4, len(validation)))
+    four = max(choices, key=lambda rows: from_reference([validation[k] for k in rows]))
+    if limit is None:
+        return from_reference([test[k] for k in four])
+    within = [k for k in four if validation[k][1] <= limit]
+    return test[max(within, key=lambda k: validation[k][0])][0] if within else base_rate
+
+
+def of_recipes(question):
+    """Each hypothesis of a file that compares recipes, corrected among its family."""
+    asked = asked_of(question)
+    seeds_of = {row["name"]: {*row.get("seeds", asked["seeds"])} for row in asked["settings"]}
+    some = next(iter(records(f"registered/{question}/{asked['settings'][0]['name']}").values()))
+    objectives = {name: way == "max" for name, way in some["objectives"].items()}
+    how = {"limit": asked.get("limits", [None])[0], "base_rate": asked.get("base_rate")}
+    rows = asked["hypotheses"]
+    families = {row["family"]: [] for row in rows}
+    for row in rows:
+        sides = row["ours"], row["theirs"]
+        seeds = sorted(
+            set.intersection(*(seeds_of.get(side, seeds_of.get(f"{side}-1")) for side in sides))
+        )
+        both = (
+            [reached(question, side, s, objectives, asked["reference"], **how) for s in seeds]
+            for side in sides
+        )
+        families[row["family"]].append(paired(*both, margin=asked["margin"]))
+    words = {name: judged(family, beyond=asked["margin"]) for name, family in families.items()}
+    return [next(words[row["family"]]) for row in rows]
+
+
+def by_picks():
+    question, seeds = "fairness-by-picks", range(60, 80)
+    objectives = {"income/right picks": True, "parity/gap in picks": False}
+    how = {"limit": 0.03, "base_rate": 0.062}
+    ours, *others = (
+        [reached(question, recipe, s, objectives, (0.062, 0.08), **how) for s in seeds]
+        for recipe in ("pamal", "soup", "ls", "sweep")
+    )
+    return judged([paired(ours, one, margin=0.005) for one in others], beyond=0.005)
+
+
 REGISTERED = {
+    "fairness-front": partial(of_recipes, "fairness-front"),
+    "bottleneck-that-cannot-die": partial(of_recipes, "bottleneck-that-cannot-die"),
+    "census-front": partial(of_recipes, "census-front"),
+    "fairness-by-picks": by_picks,
     "dial-of-conflict": dial,
     "dial-at-fresh-seeds": dial_again,
     "one-run-against-a-sweep": sweeps,
@@ -492,6 +571,7 @@ def test_what_was_registered_has_the_same_words_by_other_code(name):
     from pamal_companion.study.registered import read, verdicts
 
     question = read(name)
+    assert question.asked.judged
     if question.progress != "complete":
         pytest.skip(f"{name} is {question.progress}: until the last run no number is looked at")
     found, other = verdicts(question), [*REGISTERED[name]()]
@@ -499,6 +579,12 @@ def test_what_was_registered_has_the_same_words_by_other_code(name):
     for row, (value, word) in zip(found.itertuples(), other, strict=True):
         assert row.estimate.startswith(f"{value:+.4f}"), row.Index
         assert row.verdict == word, row.Index
+
+
+def test_every_registration_that_is_judged_is_recomputed():
+    files = RESULTS.glob("registered/*.toml")
+    names = [path.stem for path in files if asked_of(path.stem).get("judged", True)]
+    assert sorted(names) == sorted(REGISTERED)
 
 
 if __name__ == "__main__":
