@@ -89,9 +89,9 @@ def what_it_buys() -> str:
 
 def who_should_use_it() -> str:
     """Return for whom PaMaL is, and for whom LS or a soup."""
-    fairness = registered.read("fairness-front")
+    fairness = registered.known("fairness-front")
     registered.estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
-    census = registered.read("census-at-equal-cost")
+    census = registered.known("census-at-equal-cost")
     registered.estimate(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
     question, four = equal_compute.forty(), equal_compute.FOUR
     registered.estimate(question, f"chosen network of PaMaL, {four} - the better LS", "level")

@@ -248,7 +248,7 @@ def of_the_soup(runs: Runs) -> str:
 def of_tuning(runs: Runs) -> str:
     """Return the registered comparisons of PaMaL with a tuned LS on Census, and with a sweep. Raise
     ValueError if a verdict is another one."""
-    tuned, sweeps = registered.read("census-at-equal-cost"), equal_compute.sweeps()
+    tuned, sweeps = registered.known("census-at-equal-cost"), equal_compute.sweeps()
     low, high = equal_compute.leads_of_tuned_ls(tuned)
     right = {name: _right(by_seed.values()) for name, by_seed in tuned.records.items()}
     points = sorted(right["ls"] - right[name] for name in right.keys() - {"ls"})

@@ -14,7 +14,7 @@ from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import span
 from pamal_companion.study.hypotheses import WIDTHS, sweep
 from pamal_companion.study.measures import points_apart
-from pamal_companion.study.registered import Question, beside, estimate, read, verdicts
+from pamal_companion.study.registered import Question, beside, estimate, known, verdicts
 from pamal_companion.study.statistics import bracket, minus, summary
 from pamal_core.front import Front
 
@@ -33,10 +33,9 @@ def settings(width: int) -> dict[str, list[str]]:
     }
 
 
-@cache
 def question() -> Question:
     """Return the registration of the dial."""
-    return read("dial-of-conflict")
+    return known("dial-of-conflict")
 
 
 @cache
@@ -72,7 +71,7 @@ def judged() -> pd.DataFrame:
 @cache
 def again() -> pd.DataFrame:
     """Return the registered verdicts at fresh seeds, by hypothesis."""
-    return verdicts(read("dial-at-fresh-seeds"))
+    return verdicts(known("dial-at-fresh-seeds"))
 
 
 def word(width: int, part: str = "the front") -> str:
@@ -80,10 +79,9 @@ def word(width: int, part: str = "the front") -> str:
     return str(judged().filter(like=f"k = {width}: {part}", axis=0)["verdict"].item())
 
 
-@cache
 def undying() -> Question:
     """Return the registration of features that cannot die."""
-    return read("bottleneck-that-cannot-die")
+    return known("bottleneck-that-cannot-die")
 
 
 def of_the_undying(question: Question) -> str:

@@ -5,7 +5,6 @@ records say otherwise.
 """
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
@@ -26,16 +25,14 @@ FAIRNESS = "[fairness](fairness.html)"
 PHN = "MultiMNIST: PHN tuned on one seed, p = 2, against PaMaL"
 
 
-@cache
 def forty() -> Question:
     """Return the registration of forty passes on MultiMNIST."""
-    return registered.read("forty-passes")
+    return registered.known("forty-passes")
 
 
-@cache
 def sweeps() -> Question:
     """Return the registration of one run against four LS."""
-    return registered.read("one-run-against-a-sweep")
+    return registered.known("one-run-against-a-sweep")
 
 
 def sweep(data: str) -> list[str]:
@@ -58,7 +55,7 @@ def answer() -> str:
     over_ls = best - specialists(question, [better(question.records, "ls")])
     over_soup = best - specialists(question, [better(question.records, "soup")])
     census = specialists(sweeps(), sweep("census")) - specialists(sweeps(), ["census-pamal"])
-    fairness = registered.read("fairness-front")
+    fairness = registered.known("fairness-front")
     estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
     for other in ("one LS", "a sweep of four LS", "PHN"):
         estimate(fairness, f"{told.OURS} - {other}", "ahead")
@@ -130,10 +127,9 @@ OF_CENSUS = {
 """What a page says of the recipes of sixteen passes over Census."""
 
 
-@cache
 def census() -> Question:
     """Return the registration of sixteen passes over Census."""
-    return registered.read("census-front")
+    return registered.known("census-front")
 
 
 def on_census() -> list[Contender]:
@@ -144,11 +140,11 @@ def on_census() -> list[Contender]:
 
 def for_fairness() -> str:
     """Return which recipe to take for eight passes where a score must be fair."""
-    question = registered.read("fairness-front")
+    question = registered.known("fairness-front")
     estimate(question, f"{told.OURS} - {told.STRONGEST}", "behind")
     for other in ("one LS", "a sweep of four LS", "PHN"):
         estimate(question, f"{told.OURS} - {other}", "ahead")
-    estimate(registered.read("fairness-by-picks"), f"{told.OURS} - {told.BY_PICKS}", "open")
+    estimate(registered.known("fairness-by-picks"), f"{told.OURS} - {told.BY_PICKS}", "open")
     low, high = sorted(100 * abs(end) for end in told.away(question, "pamal", "soup").interval())
     return (
         "**If you judge a score by the gap between the mean scores of women and men, train a "
@@ -162,7 +158,7 @@ def for_fairness() -> str:
 
 def for_few_features() -> str:
     """Return which recipe to take for eight passes where two digits share few features."""
-    question = registered.read("bottleneck-that-cannot-die")
+    question = registered.known("bottleneck-that-cannot-die")
     best = "the best variant of PaMaL"
     estimate(question, f"k = 3: {best} - the best other recipe, PHN", "open")
     estimate(question, f"k = 6: {best} - the best other recipe, a rewarded soup", "open")
@@ -214,7 +210,7 @@ def against_the_soup() -> str:
     gain = told.between(specialists(question, [SETTINGS[FOUR]]) - soup, digits=2)
     four = estimate(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
     one = estimate(question, f"front of PaMaL, {ONE} - front of the better soup", "level")
-    ours = told.away(registered.read("fairness-front"), "pamal", "soup")
+    ours = told.away(registered.known("fairness-front"), "pamal", "soup")
     low, high = sorted(100 * abs(end) for end in ours.interval())
     return (
         "PaMaL and the soup each made forty passes over MultiMNIST, and their weights were "
@@ -322,7 +318,7 @@ def against_phn(runs: Runs) -> str:
     judged = judge(FINDINGS[PHN], runs)
     if judged.word != "open":
         raise ValueError(f"A sentence is written for {PHN!r} being open. Found {judged.word}.")
-    fairness = registered.read("fairness-front")
+    fairness = registered.known("fairness-front")
     estimate(fairness, f"{told.OURS} - PHN", "ahead")
     low, high = (100 * end for end in told.away(fairness, "pamal", "phn").interval())
     return (
@@ -339,7 +335,7 @@ def against_phn(runs: Runs) -> str:
 
 def with_more_tasks() -> str:
     """Return how one run compares with a sweep if the tasks are two, four and eight."""
-    question = registered.read("tasks")
+    question = registered.known("tasks")
     away = {
         count: estimate(question, f"{count} tasks: the front of PaMaL - {count} LS", word)
         for count, word in ((2, "behind"), (4, "open"), (8, "ahead"))
@@ -384,7 +380,7 @@ def leads_of_tuned_ls(question: Question) -> tuple[float, float]:
 
 def tuned_on_census() -> str:
     """Return how PaMaL compares with LS on Census if both are tuned."""
-    question = registered.read("census-at-equal-cost")
+    question = registered.known("census-at-equal-cost")
     low, high = leads_of_tuned_ls(question)
     for name, word in zip(TUNED, ("behind", "level", "ahead"), strict=True):
         estimate(question, f"{name} - LS: the front, test", word)

@@ -17,10 +17,10 @@ import hashlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -288,6 +288,13 @@ class Question:
         measure = self.asked.measured
         return {name: per_pass.chosen(self.records, name, measure) for name in self.recipes}
 
+    @cached_property
+    def judged(self) -> list[tuple[Hypothesis, str]]:
+        """Return what it asks in numbers, each with its word among its family. They are judged
+        once."""
+        family = hypotheses(self)
+        return [*zip(family, words(family), strict=True)]
+
     def values(self, recipe: str) -> "pd.Series[float]":
         """Return, by seed, what is measured of the four points of a recipe."""
         measure, four = self.asked.measured, self.chosen[recipe].four
@@ -334,6 +341,13 @@ def read(name: str, folder: Path = FOLDER) -> Question:
     }
     texts = [row.text if isinstance(row, Asked) else row for row in asked.hypotheses]
     return Question(name, asked.question, rows, paths, asked.comparisons, texts, asked)
+
+
+@cache
+def known(name: str) -> Question:
+    """Return the registration `name` of this repository, which is read and judged once for all
+    sentences of a process."""
+    return read(name)
 
 
 def compared(question: Question) -> list[Hypothesis]:
@@ -415,8 +429,7 @@ def verdicts(question: Question) -> pd.DataFrame:
         texts = [*map(_text, question.comparisons)] or question.hypotheses
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame(blank, index=pd.Index(texts, name="hypothesis"))
-    family = hypotheses(question)
-    sizes = Counter(one.family for one in family)
+    sizes = Counter(one.family for one, _ in question.judged)
     rows = [
         {
             "hypothesis": one.text,
@@ -425,7 +438,7 @@ def verdicts(question: Question) -> pd.DataFrame:
             "by less than": _margin(one, word),
             "seeds to decide": to_decide(one, sizes[one.family]) if word == "open" else "",
         }
-        for one, word in zip(family, words(family), strict=True)
+        for one, word in question.judged
     ]
     found = pd.DataFrame(rows).set_index("hypothesis")
     return found if found["by less than"].any() else found.drop(columns="by less than")
@@ -469,18 +482,13 @@ class Whole(NamedTuple):
 def as_one_family(questions: Sequence[Question]) -> Whole:
     """Return what Holm's correction over all judged and complete `questions` would change."""
     judged = [q for q in questions if q.asked.judged and q.progress == "complete"]
-    every = [(q.name, one, word) for q in judged for one, word in _with_words(q)]
+    every = [(q.name, one, word) for q in judged for one, word in q.judged]
     together = words([one._replace(family="") for _, one, _ in every])
     changed: dict[str, list[Hypothesis]] = {}
     for (name, one, word), other in zip(every, together, strict=True):
         if other != word:
             changed.setdefault(name, []).append(one)
     return Whole(len(every), len(judged), changed)
-
-
-def _with_words(question: Question) -> Iterable[tuple[Hypothesis, str]]:
-    family = hypotheses(question)
-    return zip(family, words(family), strict=True)
 
 
 def words(every: list[Hypothesis]) -> list[str]:
