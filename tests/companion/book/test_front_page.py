@@ -137,6 +137,8 @@ def test_how_recipes_were_tuned_is_what_their_settings_say():
         seeds = [{*registered.read(one).asked.seeds} for one in (name, judging)]
         assert not seeds[0] & seeds[1]
     assert all("on seeds that judge nothing" in one for one in (census, said("*On fairness*")))
+    tuned = {one.rate.split()[-1] for one in equal_compute.on_census()}
+    assert tuned == {"4", "5"} and "each has the best of four or five rates" in census
     grid = registered.read("grid-fairness").rows
     ours = {name.partition("@")[0] for name in grid if name.startswith("pamal")}
     assert len(ours) == 5 and "The best of five variants of PaMaL" in said("*On fairness*")

@@ -64,6 +64,7 @@ def test_points_on_a_digit_are_those_of_the_records():
         ("forty-passes", ("against_the_soup", "against_one_ls")),
         ("one-run-against-a-sweep", ("against_a_sweep",)),
         ("tasks", ("with_more_tasks",)),
+        ("census-front", ("for_census", "tuned_alike")),
     ],
 )
 def test_the_page_has_the_estimates_of_its_registrations(name, sentences):
@@ -80,7 +81,8 @@ def test_no_sentence_is_told_for_other_words(monkeypatch, runs):
 
     monkeypatch.setattr(registered, "verdicts", other)
     told_by = ("answer", "against_the_soup", "against_one_ls", "against_a_sweep", "tuned_on_census")
-    for name in (*told_by, "with_more_tasks"):
+    budgets = ("for_digits", "for_census", "for_fairness", "for_few_features")
+    for name in (*told_by, *budgets, "tuned_alike", "with_more_tasks"):
         with pytest.raises(ValueError, match="is written for"):
             getattr(equal_compute, name)()
     with pytest.raises(ValueError, match="is written for"):
