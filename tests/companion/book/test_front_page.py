@@ -130,8 +130,6 @@ def test_how_recipes_were_tuned_is_what_their_settings_say():
     assert rates("one-run-against-a-sweep", "multimnist-ls") == {0.002}
     assert "The four short LS have 0.002" in averaged
     census = said("*On Census*")
-    assert rates("one-run-against-a-sweep", "census") == {0.0006}
-    assert "PaMaL and the four short LS have 0.0006" in census
     for name in ("grid-census", "grid-fairness"):
         judging = {"grid-census": "census-at-equal-cost", "grid-fairness": "fairness-front"}[name]
         seeds = [{*registered.read(one).asked.seeds} for one in (name, judging)]
@@ -155,12 +153,12 @@ def test_no_registered_row_rests_on_networks_that_never_trained():
             assert (run.front("test").table["income/average precision"] > 0.062 + 0.002).all()
 
 
-def test_the_worst_network_of_each_other_row_is_better_than_a_constant_answer():
+def test_no_network_of_the_other_rows_is_at_a_constant_answer():
     """Of the rows on Census and on MultiMNIST3, on test, network by network."""
     runs, tuned = frame.read(), registered.read("census-at-equal-cost").records
-    sweeps = {k: v for k, v in equal_compute.sweeps().records.items() if k.startswith("census")}
+    alike = equal_compute.census().records
     people = [runs[frame.Setting("census", method)] for method in ("pamal", "ls")]
-    people += [*sweeps.values(), *tuned.values()]
+    people += [*alike.values(), *tuned.values()]
     digits = [runs[frame.Setting("multimnist3", method)] for method in ("pamal", "ls")]
     tables = [
         pd.concat(

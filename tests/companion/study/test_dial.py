@@ -146,7 +146,7 @@ def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end():
     assert "not one ends at a loss above 2.25 in all networks of its run" in text
 
 
-def test_digits_that_a_network_has_not_learnt_are_counted_network_by_network():
+def test_unlearnt_digits_are_counted_network_by_network():
     """The sweep's two outer networks, with each seed; single networks of two others."""
     question = dial.undying()
     unlearnt, of = Counter(), Counter()

@@ -351,7 +351,7 @@ def test_other_code_finds_the_same_of_forty_passes(words, folder, settings):
     assert at == pytest.approx(100 * np.mean(picked, axis=0), abs=0.005)
 
 
-def test_the_recipes_of_forty_passes_have_the_rates_of_their_files_and_the_best_comes_first():
+def test_recipes_of_forty_passes_have_their_rates_and_the_best_is_first():
     every = equal_compute.on_digits()
     found = recipes.by_volume(every, with_seconds=False)
     assert "seconds" not in found and len(found) == 5

@@ -801,6 +801,6 @@ def test_where_our_numbers_are_not_the_papers_the_page_says_by_how_much(runs):
     assert {*beyond} == {"Auto-lambda", "RLW", "RotoGrad", "Nash-MTL"}
 
 
-def test_a_cause_that_is_not_measured_is_said_to_be_so_until_its_runs_are_made():
+def test_a_cause_is_said_to_be_unmeasured_until_its_runs_are_made():
     is_open = registered.read("causes").progress != "complete"
     assert page("discrepancies").count("Not measured yet.") == (3 if is_open else 0)
