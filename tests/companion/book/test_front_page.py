@@ -135,6 +135,9 @@ def test_how_recipes_were_tuned_is_what_their_settings_say():
         seeds = [{*registered.read(one).asked.seeds} for one in (name, judging)]
         assert not seeds[0] & seeds[1]
     assert all("on seeds that judge nothing" in one for one in (census, said("*On fairness*")))
+    untuned = registered.verdicts(registered.read("one-run-against-a-sweep"))["verdict"]
+    assert untuned["Census: four points of PaMaL - four LS"] == "behind"
+    assert "four short LS are [**ahead**]" in census
     tuned = {one.rate.split()[-1] for one in equal_compute.on_census()}
     assert tuned == {"4", "5"} and "each has the best of four or five rates" in census
     grid = registered.read("grid-fairness").rows
