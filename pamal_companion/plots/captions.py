@@ -130,7 +130,7 @@ def penalty(name: str) -> str:
 
 
 def _punished(name: str) -> str:
-    """Return as a reason what a penalty punishes, or "" for another name."""
+    """Return the reason of what a penalty does, which is what it punishes; "" for another name."""
     punished = PUNISHES.get(name.partition("+")[0])
     return f", because this penalty punishes {punished}" if punished else ""
 

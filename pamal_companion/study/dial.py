@@ -94,7 +94,8 @@ def of_the_undying(question: Question) -> str:
             f"at equal compute. The question is registered and **{question.progress}**. Its two "
             "words will stand here, and until the last run nobody looks at a number."
         )
-    if beside(question)["as a constant"].any():
+    networks = beside(question)
+    if networks["as a constant"].any():
         raise ValueError("The sentences say that no task ends at the loss of a constant answer.")
     for width, other, word in UNDYING:
         name = f"k = {width}: the best variant of PaMaL - {other}"
@@ -104,7 +105,7 @@ def of_the_undying(question: Question) -> str:
     if {*stuck} != {"k=3-sweep", "k=3-phn", "k=3-today"}:
         raise ValueError(f"The sentences count networks at a constant in others. Found {stuck}.")
     (lost, of_sweep), (few, of_front), (more, _) = (dead[f"k=3-{r}"] for r in UNTRAINED)
-    limit, tasks = question.asked.constant_loss, int(beside(question).loc["k=3-pamal", "tasks"])
+    limit, tasks = question.asked.constant_loss, int(networks.loc["k=3-pamal", "tasks"])
     return (
         "**With features that cannot die we could not show that a front of PaMaL is better than "
         "that of the strongest other recipe, nor better than one LS.** We took 3 and 6 features "

@@ -104,11 +104,12 @@ def on_digits() -> list[Contender]:
 
 def for_digits() -> str:
     """Return which recipe to take for forty passes over MultiMNIST, and what is not known."""
-    question, two = forty(), on_digits()[0::2]
+    question = forty()
     estimate(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
     estimate(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
     estimate(sweeps(), "MultiMNIST: four points of PaMaL - four LS", "ahead")
-    ours, soup = (recipes.specialists(per_pass.pairs(one.records, one.records)) for one in two[:2])
+    ours = specialists(question, [SETTINGS[FOUR]])
+    soup = specialists(question, [better(question.records, "soup")])
     return (
         "**If one network is all you need, train one LS.** The network that you would choose from "
         "PaMaL's front is level with it. **If you need a choice, train PaMaL with four stratified "
@@ -119,16 +120,14 @@ def for_digits() -> str:
 
 
 OF_CENSUS = {
+    name: one._replace(in_grid=f"census-{one.in_grid}") for name, one in recipes.RECIPES.items()
+} | {
     "pamal": Recipe("PaMaL, four draws", "2 networks", "census-pamal-four"),
     "start": Recipe("PaMaL, shared start", "2 networks", "census-pamal-start-p1"),
-    "today": Recipe("PaMaL, one draw", "2 networks", "census-pamal-one-p1"),
-    "soup": Recipe("rewarded soup", "2 networks", "census-soup"),
-    "sweep": Recipe("sweep of four LS", "4 networks", "census-sweep"),
-    "from-one": Recipe("sweep from one LS", "4 networks", "census-from-one"),
-    "ls": Recipe("one LS", "1 network", "census-ls"),
-    "phn": Recipe("PHN", "a hypernetwork", "census-phn-p.2"),
+    "phn": recipes.RECIPES["phn"]._replace(in_grid="census-phn-p.2"),
 }
-"""What a page says of the recipes of sixteen passes over Census."""
+"""Names the recipes of sixteen passes over Census for a page: as on fairness, but for the best
+variants of PaMaL and PHN."""
 
 
 def census() -> Question:
@@ -145,7 +144,7 @@ def on_census() -> list[Contender]:
 SWEEP_OF_FOUR = f"{told.OURS} - the best other recipe, a sweep of four LS"
 START = "PaMaL from a shared start - PaMaL with one draw and p = 1"
 LEVEL = ("one LS", "a sweep from one LS", "a rewarded soup", "PaMaL with one draw and p = 1")
-"""What the best variant of PaMaL is level with on Census, beside a sweep."""
+"""Names what the best variant of PaMaL is level with on Census, beside a sweep."""
 
 
 def for_census() -> str:
@@ -201,7 +200,7 @@ def tuned_alike() -> str:
 
 
 CONSTANT = (60.7, 69.6)
-"""How often the more frequent answer on age and on education is right, in percent."""
+"""Says how often the more frequent answer on age and on education is right, in percent."""
 
 
 def for_fairness() -> str:

@@ -157,7 +157,7 @@ def test_no_registered_row_rests_on_networks_that_never_trained():
 
 
 def test_no_network_of_the_other_rows_is_at_a_constant_answer():
-    """Of the rows on Census and on MultiMNIST3, on test, network by network."""
+    """Look at every network on test of the rows on Census and on MultiMNIST3."""
     runs, tuned = frame.read(), registered.read("census-at-equal-cost").records
     alike = equal_compute.census().records
     people = [runs[frame.Setting("census", method)] for method in ("pamal", "ls")]

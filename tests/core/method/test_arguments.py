@@ -255,7 +255,8 @@ METHOD = {
 BALANCERS = {
     "losses for a direction": (
         lambda: epoch(method=method(balancer=Losses())),
-        r"Losses.direction` must return .* each weight, a tensor \[31\]. Found one tensor",
+        r"Losses.direction` must return a number for each weight, a tensor \[31\]. "
+        r"Found one tensor \[2\]",
     ),
     "another form": (lambda: MovingAverage(form="mean"), "`form` must be one of paper, released"),
     "no history": (lambda: MovingAverage(0), "whole number >= 1. Found history=0"),
