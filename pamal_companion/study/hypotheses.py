@@ -6,7 +6,7 @@ records by the name of their setting and by seed, and returns the family that Ho
 over.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,16 +15,14 @@ import pandas as pd
 from scipy.stats import page_trend_test
 
 from pamal_companion.experiments.options import SWEEP
-from pamal_companion.runs.records import Record
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
-from pamal_companion.study.per_pass import Measure, Pair, pairs, settings_of
+from pamal_companion.study.per_pass import Measure, Pair, Records, pairs, settings_of
 from pamal_companion.study.statistics import WITHIN, Estimate, minus, verdict
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
 
-Records = Mapping[str, Mapping[int, Record]]
 WIDTHS = (2, 3, 4, 6, 10, 50)
 """Of the dial of conflict: features between encoder and heads."""
 NUMBERS_OF_TASKS = (2, 4, 8)
@@ -132,12 +130,6 @@ def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
     return fronts_along_the_dial(records, (3, 4, 6, 10))
 
 
-def best_four(record: Record) -> float:
-    """Return the hypervolume on test of those four points whose own on validation is largest."""
-    measure, points = Measure(), Pair(record.front("validation"), record.front("test"))
-    return measure.volume(measure.four(points).test)
-
-
 def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
     """Return the hypotheses on one run against a sweep: its front, and four of its points,
     against four LS of as many passes in all."""
@@ -145,9 +137,9 @@ def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
     for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
         names = [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
         theirs = numbers(records, names, "test")
-        ours = records[f"{data}-pamal"]
+        ours = pairs(records, [f"{data}-pamal"])
         eleven = numbers(records, [f"{data}-pamal"], "test")
-        four = pd.Series({seed: best_four(record) for seed, record in ours.items()})
+        four = pd.Series({seed: Measure().of_four(pair) for seed, pair in ours.items()})
         family += [
             difference(f"{name}: eleven points of PaMaL - four LS", eleven, theirs),
             difference(f"{name}: four points of PaMaL - four LS", four, theirs),
@@ -224,7 +216,7 @@ def by_picks(records: Records, recipe: str) -> "pd.Series[float]":
     values = {}
     for seed, pair in pairs(records, settings_of(recipe, records)).items():
         judged = Pair(*(replace(front, objectives=BY_PICKS) for front in pair))
-        values[seed] = WITHIN_PICKS.value(WITHIN_PICKS.four(judged))
+        values[seed] = WITHIN_PICKS.of_four(judged)
     return pd.Series(values)
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from pamal_companion.study import frame
-from pamal_companion.study.hypotheses import NUMBERS_OF_TASKS, Records, numbers, of_tasks
+from pamal_companion.study.hypotheses import NUMBERS_OF_TASKS, numbers, of_tasks
 from pamal_companion.study.measures import order
+from pamal_companion.study.per_pass import Records
 from pamal_companion.study.statistics import summary
 
 SPLIT = "test"

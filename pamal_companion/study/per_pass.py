@@ -98,6 +98,10 @@ class Measure:
         row = self.within(pair.validation, self.limit)
         return self.base_rate if row is None else float(pair.test.values[row, 0])
 
+    def of_four(self, pair: Pair) -> float:
+        """Return what is measured on test of the four points that validation chooses."""
+        return self.value(self.four(pair))
+
     @staticmethod
     def within(validation: Front, limit: float) -> int | None:
         """Return the row of the point that is best in the first objective among those whose second

@@ -166,7 +166,7 @@ def by_volume(every: Sequence[Contender], *, with_seconds: bool = True) -> pd.Da
     means, rows = {}, {}
     for one in every:
         pairs = per_pass.pairs(one.records, one.records)
-        volumes = four_points(pairs)
+        volumes = pd.Series({seed: Measure().of_four(pair) for seed, pair in pairs.items()})
         low, high = Estimate.of(volumes).interval()
         means[one.words] = volumes.mean()
         row = {"hypervolume ↑": f"{number(volumes.mean())} [{number(low)}, {number(high)}]"}
@@ -185,15 +185,6 @@ def fronts(every: Sequence[Contender], words: Sequence[str]) -> dict[str, list[F
     """Return the fronts on test by seed of the recipes that are called `words`, by these."""
     by_words = {one.words: one.records for one in every}
     return {word: [*united(by_words[word], [*by_words[word]], "test").values()] for word in words}
-
-
-def four_points(pairs: Mapping[int, Pair]) -> "pd.Series[float]":
-    """Return, by seed, the hypervolume on test of those four networks of a recipe whose own on
-    validation is the largest."""
-    measure = Measure()
-    return pd.Series(
-        {seed: measure.volume(measure.four(pair).test) for seed, pair in pairs.items()}
-    )
 
 
 def specialists(pairs: Mapping[int, Pair]) -> np.ndarray:

@@ -40,8 +40,8 @@ from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, measures, paper, per_pass
 from pamal_companion.study.frame import Setting
-from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
-from pamal_companion.study.per_pass import Chosen, Measure
+from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, of_estimate
+from pamal_companion.study.per_pass import Chosen, Measure, Records
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_to_decide
 from pamal_core.errors import InputError, check_choice
 
