@@ -13,7 +13,6 @@ from notebook_text import readme
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.runs import grid
 from pamal_companion.study import answer, claims, comparisons, dial, frame, registered, tables
-from pamal_companion.study.frame import RESULTS
 from pamal_companion.study.fronts import span
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.study.registered import read, verdicts
@@ -249,46 +248,20 @@ def test_pages_say_of_a_sweep_what_was_decided():
         for seed, front in fronts.items()
     ]
     assert len(sweep) == 4 and np.mean(away) > 2 * np.std(away) / len(away) ** 0.5
-    for place, said in (
-        (
-            "README.md",
-            "one run of PaMaL with one draw is also ahead of four LS of a quarter of its passes",
-        ),
-    ):
-        assert said in (RESULTS.parent / place).read_text("utf-8").replace("\n", " "), place
 
 
-def test_pages_say_of_census_at_equal_cost_what_was_decided():
+def test_census_at_equal_cost_says_what_was_decided():
     words = verdicts(read("census-at-equal-cost"))["verdict"]
     chosen, fronts = (
         words[[row for row in words.index if ("you would choose" in row) == is_chosen]].tolist()
         for is_chosen in (True, False)
     )
     assert chosen == ["behind"] * 3 and fronts == ["behind", "level", "ahead"]
-    for place, said in (
-        (
-            "README.md",
-            "both methods on Census, LS is ahead of the network that you would choose from PaMaL's",
-        ),
-    ):
-        assert said in (RESULTS.parent / place).read_text("utf-8").replace("\n", " "), place
 
 
-def test_pages_say_of_forty_passes_what_was_decided():
+def test_forty_passes_say_what_was_decided():
     found = verdicts(read("forty-passes"))
     assert found["verdict"].tolist() == ["level", "ahead", "open", "level"]
-    # The first page tells the four words, too, in its chart (test_front_page).
-    chosen = "he network that you would choose from the front with"
-    text = readme()
-    for sentence in (
-        "With one draw per step PaMaL's front is level with the soup's front.",
-        "With four draws that are spread over the trade-offs (stratified) it is ahead, by",
-        f"it is open whether t{chosen} one draw is better than LS.",
-        f"T{chosen} four draws is level with LS.",
-    ):
-        assert sentence in text
-    rows = re.findall(r"\| (ahead|behind|level|open) \| ([^|]*) \|", text)
-    assert rows == [*zip(found["verdict"], found["estimate"], strict=True)]
 
 
 def test_what_four_draws_gain_is_a_tenth_of_a_point_on_each_digit():
@@ -298,6 +271,7 @@ def test_what_four_draws_gain_is_a_tenth_of_a_point_on_each_digit():
     best = np.mean([front.values.max(axis=0) for front in fronts], axis=0)
     gain = float(verdicts(question)["estimate"].iloc[1].split()[0])
     assert 100 * gain / best.sum() == pytest.approx(0.1, abs=0.05)
+    assert f"On MultiMNIST {gain:.4f} are some 0.1 points of accuracy on each digit." in readme()
 
 
 def verdicts_of(question, word):

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import t
 
 from pamal_companion.plots.recipes import within_figure
-from pamal_companion.study import equal_compute, recipes, registered, told
+from pamal_companion.study import equal_compute, frame, recipes, registered, told
 from pamal_core import fit
 
 ROOT = Path(__file__).parents[3]
@@ -157,7 +157,10 @@ def test_what_was_promised_is_said_there(name, page):
     question, text = registered.read(name), (ROOT / page).read_text().replace("\N{MINUS SIGN}", "-")
     text = " ".join(text.split())
     found = registered.verdicts(question)
-    if name == "fairness-front":
+    if page == "README.md":
+        shown = [one for one, *_ in OF_THE_README]  # in its table, whose rows are compared below
+        assert name in shown
+    elif name == "fairness-front":
         away = told.away(question, "pamal", "soup")
         low, high = sorted(abs(100 * end) for end in away.interval())
         words = f"**{found['verdict'].iloc[0]}**"
@@ -208,7 +211,7 @@ def test_seeds_at_which_a_single_network_is_too_unfair_are_counted(question):
     count = sum(gap > 0.01 for gap in gaps)
     assert f"is too large at {count} of 20 seeds" in told.of_fairness(question)
     readme = " ".join((ROOT / "README.md").read_text().split())
-    assert f"whose gap is above 0.01 at {count} of 20 seeds" in readme
+    assert f"gap of its single network is above 0.01 at {count} of 20 seeds" in readme
     picks = []
     for seed in range(60, 80):
         record = json.loads((FOLDER / f"fairness-by-picks/ls_seed_{seed}.json").read_text())
@@ -218,13 +221,64 @@ def test_seeds_at_which_a_single_network_is_too_unfair_are_counted(question):
     assert f"picking at random at {sum(gap > 0.03 for gap in picks)}." in text
 
 
-def test_the_readme_names_who_pamal_is_ahead_of(question):
-    found = registered.verdicts(question)["verdict"]
-    for theirs in ("one LS", "a sweep of four LS", "PHN"):
-        assert found[f"{told.OURS} - {theirs}"] == "ahead"
-    text = " ".join((ROOT / "README.md").read_text().split())
-    said = "of one LS, of four LS with a quarter of the passes each, and of PHN."
-    assert f"PaMaL is **ahead** {said}" in text
+ONE, FOUR = "pamal-one-draw", "pamal-four-stratified"
+OF_THE_README = [
+    *(("forty-passes", place, ours) for place, ours in enumerate((ONE, FOUR, ONE, FOUR))),
+    ("one-run-against-a-sweep", 1, "multimnist-pamal"),
+    ("census-at-equal-cost", 0, "pamal-W=1"),
+    ("census-front", 0, "pamal"),
+    ("one-run-against-a-sweep", 3, "census-pamal"),
+    *(("tasks", place, ours) for place, ours in ((0, "2-pamal"), (2, "8-pamal"))),
+    *(("fairness-front", place, "pamal") for place in (0, 2, 5)),
+    ("fairness-by-picks", 0, "pamal"),
+    *(
+        ("bottleneck-that-cannot-die", place, f"k={k}-pamal")
+        for place, k in ((0, 3), (5, 3), (1, 6))
+    ),
+]
+"""The question, the hypothesis and the setting of PaMaL of each row of its table."""
+RIVALS = {
+    "a soup's front": ("front of the better soup",),
+    "a soup": ("a rewarded soup", "a rewarded soup: right picks"),
+    "one LS": ("the better LS", "LS: the network you would choose, test"),
+    "four LS": ("four LS", "a sweep of four LS"),
+    "an LS for each task": ("2 LS", "8 LS"),
+    "PHN": ("PHN",),
+}
+"""What a row of README calls the other side, and what the hypotheses do."""
+
+
+def rows_of_the_readme():
+    text = (ROOT / "README.md").read_text("utf-8").split("| data and passes |")[1]
+    rows = [row.strip("| ").split(" | ") for row in text.split("\n\n")[0].splitlines()[2:]]
+    return [*zip(OF_THE_README, rows, strict=True)]
+
+
+@pytest.mark.parametrize(("asked", "row"), rows_of_the_readme())
+def test_each_row_of_the_readme_is_a_registered_verdict(asked, row):
+    """Its word, its difference, its rival, and how many passes and seeds there were."""
+    (name, place, setting), (data, ours, theirs, word, away) = asked, row
+    question = registered.read(name)
+    found, (hypothesis, verdict) = registered.verdicts(question).iloc[place], question.judged[place]
+    estimate = found["estimate"]
+    if data.startswith("fairness"):
+        ends = 100 * np.array([hypothesis.away.value, *hypothesis.away.interval()])
+        estimate = "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*ends)
+    by_less = ", by less than 0.002" if found.get("by less than") else ""
+    said = estimate.replace("-", "\N{MINUS SIGN}")
+    assert (word, away) == (f"{verdict}{by_less}", said)
+    rival = theirs.removesuffix(", best of all")
+    _, whose = hypothesis.text.split(" - ", 1)
+    assert whose.removeprefix("the best other recipe, ") in RIVALS[rival]
+    assert (rival != theirs) == whose.startswith("the best other recipe, ")
+    assert ("best variant" in ours) == ("the best variant" in hypothesis.text)
+    (one,) = (row for row in question.asked.settings if row.name == setting)
+    made = frame.setting(one.experiment, one.method, **one.at(0))
+    assert data.split(", ")[1] == str(made.passes)
+    if "draw" in ours:
+        assert made.values["W"] == (4 if "four stratified draws" in ours else 1)
+    seeds = {"Census, 16": 16, "Census, 24": 5, "digits tha": 12}.get(data[:10], 20)
+    assert len(question.asked.seeds) == seeds
 
 
 def test_other_code_finds_by_how_much_the_picks_differ():
