@@ -23,6 +23,9 @@ SAID = {
 }
 """A verdict as a sentence says it of one statement, and of several."""
 METRICS = ("age/loss", "gender/accuracy", "ethnicity/accuracy")
+CONSTANT = (0.42, 52.5, 42.5)
+"""Says what the best constant answer has: a loss on age, and how often it is right on gender and on
+ethnicity, in percent. Each test part is a little different."""
 
 
 def answer(runs: Runs, named: Mapping[Setting, str], asked: pd.DataFrame) -> str:
@@ -41,7 +44,7 @@ def answer(runs: Runs, named: Mapping[Setting, str], asked: pd.DataFrame) -> str
         f"**{in_words(len(asked)).capitalize()} statements** are tested on all {number} runs at "
         f"equal epochs. Of these {listed(words)}:\n\n" + "\n".join(lines)
     )
-    return "\n\n".join([*filter(None, [beside_ls(runs, made)]), statements])
+    return "\n\n".join([*filter(None, [beside_ls(runs, made), learnt(runs, made)]), statements])
 
 
 def beside_ls(runs: Runs, made: list[Setting]) -> str:
@@ -90,6 +93,41 @@ def beside_ls(runs: Runs, made: list[Setting]) -> str:
         "network in the middle, which nobody has chosen on test, is open against LS on all three "
         "tasks. So if you need one network only, train LS: it is simpler, and at equal compute no "
         "network of PaMaL that is chosen without the test set is ahead of LS here."
+    )
+
+
+def learnt(runs: Runs, made: list[Setting]) -> str:
+    """Return how far the worst networks are from a constant answer; nothing where the runs are not
+    made, or where others are worse on age than those near the member of ethnicity, in one run of
+    each setting."""
+    fronts = [
+        (setting, run.front(SPLIT))
+        for setting in made
+        if setting.method != "stl"
+        for run in runs[setting].values()
+    ]
+    if not fronts:
+        return ""
+    gender, ethnicity = (
+        100 * min(front.table[metric].min() for _, front in fronts) for metric in METRICS[1:]
+    )
+    worse = {}
+    for setting, front in fronts:
+        if (found := front.alphas[front.table["age/loss"] > CONSTANT[0]]).size:
+            worse.setdefault(setting, []).append(found)
+    of_worse = [alphas for every in worse.values() for alphas in every]
+    is_of_one_draw = all(one.method == "pamal" and one.values["W"] == 1 for one in worse)
+    if not is_of_one_draw or len(of_worse) != len(worse) or not of_worse:
+        return ""
+    share = min(alphas[:, 2].min() for alphas in of_worse)
+    number = sum(map(len, of_worse))
+    return (
+        f"**Did the networks learn?** A constant answer is right in some {CONSTANT[1]} % on gender and "
+        f"in {CONSTANT[2]} % on ethnicity. The worst of all {sum(len(f) for _, f in fronts)} "
+        f"networks is right in {gender:.1f} % and {ethnicity:.1f} %. The loss on age of a constant "
+        f"answer is {CONSTANT[0]}. Here {number} networks are worse, all in {in_words(len(worse))} "
+        f"runs of PaMaL with one draw, and at least {100 * share:.0f} % of their weights are those "
+        "of the member of ethnicity, which is hardly trained for age."
     )
 
 

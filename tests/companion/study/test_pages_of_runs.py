@@ -284,6 +284,38 @@ def test_the_page_of_faces_says_what_is_open_at_equal_compute(runs):
     assert faces.beside_ls({**runs, longer: runs[ls]}, reduced) == ""
 
 
+def test_the_page_of_faces_counts_networks_that_are_worse_than_a_constant(runs):
+    """From the JSON alone."""
+    worst, worse, every = [1.0, 1.0], [], 0
+    for path in sorted((grid.ROOT / "results/reduced/utkface").glob("*.json")):
+        record = json.loads(path.read_text("utf-8"))
+        points = [p for p in record["points"] if p["split"] == "test, recalibrated"]
+        if record["method"] == "stl" or not points:
+            continue
+        every += len(points)
+        for point in points:
+            shown = point["metrics"]
+            for k, task in enumerate(("gender", "ethnicity")):
+                worst[k] = min(worst[k], shown[f"{task}/accuracy"])
+            if shown["age/loss"] > 0.42:
+                worse.append((path.stem, record["options"]["W"], point["alpha"][2]))
+    text = next(one for one in said(page("utkface")) if "**Did the networks learn?**" in one)
+    assert (
+        f"of all {every} networks is right in {100 * worst[0]:.1f} % and {100 * worst[1]:.1f} %"
+        in text
+    )
+    runs_of_these = {(name, draws) for name, draws, _ in worse}
+    assert {draws for _, draws in runs_of_these} == {1} and len(runs_of_these) == 2
+    assert f"Here {len(worse)} networks are worse, all in two runs of PaMaL with one draw" in text
+    assert f"at least {100 * min(share for *_, share in worse):.0f} % of their weights" in text
+
+
+def test_nothing_is_said_of_what_faces_learnt_without_runs(runs):
+    made = [setting for setting in comparisons.labels("utkface", "reduced/") if setting in runs]
+    assert faces.learnt(runs, []) == ""
+    assert faces.learnt(runs, [one for one in made if one.method == "ls"]) == ""
+
+
 def test_the_page_of_faces_says_who_is_better_with_the_papers_one_seed(runs):
     (ls,), (ours,) = records("utkface/ls"), records("utkface/pamal-W=1")
     (alone,) = (p["metrics"] for p in ls["points"] if p["split"] == "test")
