@@ -122,8 +122,8 @@ def learnt(runs: Runs, made: list[Setting]) -> str:
     share = min(alphas[:, 2].min() for alphas in of_worse)
     number = sum(map(len, of_worse))
     return (
-        f"**Did the networks learn?** A constant answer is right in some {CONSTANT[1]} % on gender and "
-        f"in {CONSTANT[2]} % on ethnicity. The worst of all {sum(len(f) for _, f in fronts)} "
+        f"**Did the networks learn?** A constant answer is right in some {CONSTANT[1]} % on gender "
+        f"and in {CONSTANT[2]} % on ethnicity. The worst of all {sum(len(f) for _, f in fronts)} "
         f"networks is right in {gender:.1f} % and {ethnicity:.1f} %. The loss on age of a constant "
         f"answer is {CONSTANT[0]}. Here {number} networks are worse, all in {in_words(len(worse))} "
         f"runs of PaMaL with one draw, and at least {100 * share:.0f} % of their weights are those "
