@@ -23,6 +23,7 @@ help:
 	@echo "make test-wheel   README's example with the wheel alone, in an environment of its own"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
+	@echo "make measured     results/measured.csv from the records: a row for each run and split"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
 	@echo "make notebooks    run the notebooks again into book/results/ (full data: set PAMAL_DATA)"
 	@echo "make wheel        the wheel and the sdist, byte for byte the same from the same commit"

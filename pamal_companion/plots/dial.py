@@ -76,9 +76,9 @@ def _ahead(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]
     if not where:
         return ""
     return (
-        "The fewer features there are, the more the digits compete for them, so that no network "
-        f"reads both well. With k = {listed(where)} one run of PaMaL covers the most in the mean "
-        "of these seeds. "
+        "With fewer features fewer networks read both digits, because the digits compete for them "
+        f"or because a network hardly trained. With k = {listed(where)} one run of PaMaL covers "
+        "the most in the mean of these seeds. "
     )
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,12 @@ def test_the_book_carries_the_project(built_book, tmp_path):
     with ZipFile(built_book / "pamal_companion.zip") as archive:
         names = {name.removeprefix("pamal_companion/") for name in archive.namelist()}
         archive.extractall(tmp_path)
+    size = (built_book / "pamal_companion.zip").stat().st_size / 1e6
+    for page in ("running.html", "results/your_model.html"):
+        (said,) = re.findall(
+            r"</a>\s*\((?:about\s+)?(\d+) MB", (built_book / page).read_text("utf-8")
+        )
+        assert int(said) == pytest.approx(size, abs=2)
     if listed.returncode == 0:
         assert names == {*listed.stdout.splitlines()}
     code = "from pamal_companion.runs import grid; print(grid.ROOT, len(grid.runs()))"

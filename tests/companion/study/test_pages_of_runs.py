@@ -266,7 +266,7 @@ def test_the_page_of_faces_says_what_is_open_at_equal_compute(runs):
     for s in (s for s in reduced if s.method == "pamal"):
         for middle in (False, True):
             found[s.values["W"], s.values["balancing"], middle] = faces.words(runs, s, ls, middle)
-    assert "At equal epochs PaMaL is ahead of LS" in first
+    assert "at equal epochs PaMaL is ahead of LS" in first
     assert found[3, "gradient", False] == ["ahead"] * 3
     assert "but on gender and ethnicity the comparison is open" in first
     assert "of its best network is still lower" in first

@@ -228,7 +228,7 @@ OF_THE_README = [
     ("census-at-equal-cost", 0, "pamal-W=1"),
     ("census-front", 0, "pamal"),
     ("one-run-against-a-sweep", 3, "census-pamal"),
-    *(("tasks", place, ours) for place, ours in ((0, "2-pamal"), (2, "8-pamal"))),
+    *(("tasks", place, ours) for place, ours in enumerate(("2-pamal", "4-pamal", "8-pamal"))),
     *(("fairness-front", place, "pamal") for place in (0, 2, 5)),
     ("fairness-by-picks", 0, "pamal"),
     *(
@@ -242,7 +242,7 @@ RIVALS = {
     "a soup": ("a rewarded soup", "a rewarded soup: right picks"),
     "one LS": ("the better LS", "LS: the network you would choose, test"),
     "four LS": ("four LS", "a sweep of four LS"),
-    "an LS for each task": ("2 LS", "8 LS"),
+    "an LS for each task": ("2 LS", "4 LS", "8 LS"),
     "PHN": ("PHN",),
 }
 """What a row of README calls the other side, and what the hypotheses do."""
@@ -257,16 +257,16 @@ def rows_of_the_readme():
 @pytest.mark.parametrize(("asked", "row"), rows_of_the_readme())
 def test_each_row_of_the_readme_is_a_registered_verdict(asked, row):
     """Its word, its difference, its rival, and how many passes and seeds there were."""
-    (name, place, setting), (data, ours, theirs, word, away) = asked, row
+    (name, place, setting), (data, seeds, ours, theirs, word, away) = asked, row
     question = registered.read(name)
     found, (hypothesis, verdict) = registered.verdicts(question).iloc[place], question.judged[place]
     estimate = found["estimate"]
     if data.startswith("fairness"):
         ends = 100 * np.array([hypothesis.away.value, *hypothesis.away.interval()])
         estimate = "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*ends)
-    by_less = ", by less than 0.002" if found.get("by less than") else ""
-    said = estimate.replace("-", "\N{MINUS SIGN}")
-    assert (word, away) == (f"{verdict}{by_less}", said)
+    verdict += ", by less than 0.002" if found.get("by less than") else ""
+    assert word.removesuffix(" \N{DAGGER}") == verdict
+    assert away == estimate.replace("-", "\N{MINUS SIGN}")
     rival = theirs.removesuffix(", best of all")
     _, whose = hypothesis.text.split(" - ", 1)
     assert whose.removeprefix("the best other recipe, ") in RIVALS[rival]
@@ -277,8 +277,25 @@ def test_each_row_of_the_readme_is_a_registered_verdict(asked, row):
     assert data.split(", ")[1] == str(made.passes)
     if "draw" in ours:
         assert made.values["W"] == (4 if "four stratified draws" in ours else 1)
-    seeds = {"Census, 16": 16, "Census, 24": 5, "digits tha": 12}.get(data[:10], 20)
-    assert len(question.asked.seeds) == seeds
+    of_rival = {"a soup": ["soup"], "PHN": ["phn"], "four LS": ["sweep-1"]}.get(rival, [])
+    for recipe in {setting, *of_rival} & {*question.paths}:
+        assert len(question.paths[recipe]) == int(seeds)
+
+
+def test_the_readme_marks_the_words_that_all_questions_together_would_change():
+    text = (ROOT / "README.md").read_text("utf-8")
+    asked = [registered.read(path.stem) for path in sorted(FOLDER.glob("*.toml"))]
+    whole = registered.as_one_family(asked)
+    assert (
+        f"\N{DAGGER} *open* if one corrects for all {whole.hypotheses} questions at once." in text
+    )
+    assert f"the main questions of {len({name for name, *_ in OF_THE_README})}" in (
+        text.replace("eight", "8")
+    )
+    for (name, place, _), (*_, word, _) in rows_of_the_readme():
+        hypothesis, _ = registered.read(name).judged[place]
+        would = hypothesis.text in [one.text for one in whole.changed.get(name, ())]
+        assert word.endswith("\N{DAGGER}") == would
 
 
 def test_other_code_finds_by_how_much_the_picks_differ():

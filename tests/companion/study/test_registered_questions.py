@@ -1,6 +1,7 @@
 """What was registered is judged after its last run, in one family; what is wrong is refused."""
 
 import hashlib
+import json
 import re
 
 import numpy as np
@@ -173,3 +174,24 @@ def test_a_registration_is_one_of_its_folder(tmp_path):
 def test_what_is_registered_here_has_its_hash_and_can_be_read():
     names = [path.stem for path in registered.FOLDER.glob("*.toml")]
     assert names and all(read(name).paths for name in names)
+
+
+def test_the_readme_beside_them_names_the_code_and_the_machine_of_every_record():
+    """A row has the questions and the commit; what no row names is of the row `all others`."""
+    text = (registered.FOLDER / "README.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    said = {questions: code for questions, code, *_ in rows[2:]}
+    for folder in (path for path in registered.FOLDER.iterdir() if path.is_dir()):
+        made = [json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")]
+        for run in made:
+            commit = (run.get("made_on") or {}).get("commit") or "no commit in the record"
+            its = [c for questions, c in said.items() if _names(questions, folder.name)]
+            named, changed = commit.removesuffix("-changed"), commit.endswith("-changed")
+            words = named if commit.startswith("no ") else named[:8]
+            assert any(words in code and changed == ("`-changed`" in code) for code in its) or (
+                words == "069a9f59" and "069a9f59" in said["all others"]
+            ), (folder.name, commit)
+
+
+def _names(questions, name):
+    return f"`{name}`" in questions or ("`dial-*`" in questions and name.startswith("dial-"))
