@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from made_up import staircase
-from notebook_text import readme
+from notebook_text import passage, readme
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.runs import grid
@@ -226,6 +226,15 @@ def test_the_sum_counts_the_numbers_of_three_tables(runs):
     for name in ("README.md", "book/index.md"):
         text = " ".join((grid.ROOT / name).read_text("utf-8").split())
         assert f"f {every} numbers in three of its tables, ours lie within 0.005 of {near}" in text
+    within = f"of {every} numbers in Tables 2, 3 and 9, ours lie within 0.005 of {near}"
+    assert within in passage("tables", "about")
+    hold, fail, are_open, left = (
+        (words == one).sum() for one in ("holds", "fails", "open", "not run")
+    )
+    counts = f"{len(words)} claims {hold} hold, {fail} fail, {are_open} are open and {left} are not"
+    assert f"Of {counts} run." in passage("claims", "answer")
+    because = f"{hold} hold and {fail} fail, {are_open} are open because our runs decide neither"
+    assert f"Of its {len(words)} claims {because}, and {left} are not run." in readme()
 
 
 def test_pages_say_of_a_sweep_what_was_decided():
@@ -257,6 +266,7 @@ def test_census_at_equal_cost_says_what_was_decided():
         for is_chosen in (True, False)
     )
     assert chosen == ["behind"] * 3 and fronts == ["behind", "level", "ahead"]
+    assert "if both methods are tuned, LS gives the better network" in passage("census", "title")
 
 
 def test_forty_passes_say_what_was_decided():

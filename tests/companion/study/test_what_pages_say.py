@@ -156,6 +156,34 @@ def test_the_printed_sign_shortens_the_front_with_each_seed(runs):
 
 
 SAYS = {
+    "multimnist title": [
+        (
+            "after as many epochs this front is ahead of LS",
+            "MultiMNIST, the paper's rates: PaMaL's front against LS",
+        ),
+        (
+            "at equal compute LS is ahead of this front",
+            "MultiMNIST, equal passes, on test: one network of LS against PaMaL's front",
+        ),
+    ],
+    "census title": [
+        (
+            "after as many epochs this front is ahead of LS",
+            "Census, the paper's rates: PaMaL's front against LS",
+        ),
+    ],
+    "multimnist3 title": [
+        (
+            "it is open whether this front is better than LS",
+            "MultiMNIST3, rate 0.001: PaMaL's front against LS",
+        ),
+    ],
+    "cityscapes title": [
+        (
+            "this front is ahead of LS after as many epochs",
+            "CityScapes, drawn streets: PaMaL's front against LS, on test",
+        ),
+    ],
     "beyond multimnist-tricks": [
         ("raises PaMaL's hypervolume", "PaMaL with an EMA of the weights against"),
         ("costs more than it brings", "LS with an EMA over a thousand steps"),
