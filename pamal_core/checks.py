@@ -111,8 +111,9 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
             outputs = skeleton(theta, inputs)
             with full_precision(device):
                 losses.append(task_losses(method.tasks, outputs, targets))
-                check_pairs(method.tasks, outputs, targets)
-                check_mean(method.tasks, outputs, targets)
+                for triple in by_task(method.tasks, outputs, targets):
+                    check_pairs(*triple)
+                    check_mean(*triple)
         replaced = versions.items() - _versions(model).items()
     written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
     if replaced or written:
@@ -141,11 +142,10 @@ def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
     return {name: (p.data_ptr(), p._version) for name, p in model.named_parameters()}
 
 
-def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
-    """Raise InputError if a loss compares all pairs of outputs and targets."""
-    for task, output, target in by_task(tasks, outputs, targets):
-        if is_of_pairs(task.loss, output, target):
-            raise of_pairs(f"The loss of task {task.name}", output, target)
+def check_pairs(task: Task, output: Tensor, target: Tensor | None) -> None:
+    """Raise InputError if the loss of `task` compares all pairs of outputs and targets."""
+    if is_of_pairs(task.loss, output, target):
+        raise of_pairs(f"The loss of task {task.name}", output, target)
 
 
 def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | None) -> bool:
@@ -177,20 +177,19 @@ def of_pairs(what: str, output: Tensor, target: Tensor | None) -> InputError:
     )
 
 
-def check_mean(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
-    """Raise InputError if a loss doubles where each example is there twice: a sum over the batch
-    grows with it, and so would a task's share of the direction."""
-    for task, output, target in by_task(tasks, outputs, targets):
-        factor = repeated(task, output, target)
-        if factor is not None and abs(factor - 2) < 2e-3:
-            assert target is not None
-            half = (len(target) + 1) // 2  # two sizes, so that no other loss doubles by chance
-            factor = repeated(task, output[:half], target[:half])
-        if factor is not None and abs(factor - 2) < 2e-3:
-            raise InputError(
-                f"The loss of task {task.name} must be a mean over the batch. Found that it "
-                'doubles where each example is there twice, as with reduction="sum".'
-            )
+def check_mean(task: Task, output: Tensor, target: Tensor | None) -> None:
+    """Raise InputError if the loss of `task` doubles where each example is there twice: a sum over
+    the batch grows with it, and so would a task's share of the direction."""
+    factor = repeated(task, output, target)
+    if factor is not None and abs(factor - 2) < 2e-3:
+        assert target is not None
+        half = (len(target) + 1) // 2  # two sizes, so that no other loss doubles by chance
+        factor = repeated(task, output[:half], target[:half])
+    if factor is not None and abs(factor - 2) < 2e-3:
+        raise InputError(
+            f"The loss of task {task.name} must be a mean over the batch. Found that it doubles "
+            'where each example is there twice, as with reduction="sum".'
+        )
 
 
 @torch.no_grad()

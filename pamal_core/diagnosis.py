@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 
-from pamal_core.checks import is_of_pairs, of_pairs, repeated
+from pamal_core.checks import check_mean, check_pairs, is_of_pairs, of_pairs, repeated
 from pamal_core.errors import InputError
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
@@ -61,8 +61,8 @@ class Diagnosis:
         """Return notes on the data, the outputs and the losses.
 
         Raise InputError if a task has no labels to be judged by, if inputs are NaN and outputs,
-        too, if BatchNorm gets a single example, and if a metric compares all pairs of outputs and
-        targets. An error in a metric is raised as it is.
+        too, if BatchNorm gets a single example, if a loss or a metric compares all pairs of outputs
+        and targets, and if a loss is a sum over the batch. An error in a metric is raised as it is.
         """
         corner = np.eye(self.network.num_members)[:1]
         measure(self.network, self.tasks, self.validation, corner, argument="validation")
@@ -79,6 +79,8 @@ class Diagnosis:
             )
         first = self._all_judged(self.network)
         for judged in first:
+            check_pairs(*judged)
+            check_mean(*judged)
             check_metrics(*judged)
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}

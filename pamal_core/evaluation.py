@@ -77,8 +77,8 @@ def evaluate(
     - `progress`: whether there is a bar once it takes more than ten seconds.
 
     A warning names the tasks and alphas whose metrics are not finite. Raises InputError where the
-    tasks are in another order than in training, and where something writes into the inputs or the
-    targets.
+    tasks are in another order than in training or of another number than the network has, and where
+    something writes into the inputs or the targets.
     """
     if isinstance(network, AveragedModel):
         network = cast(Network, network.module)
@@ -89,6 +89,11 @@ def evaluate(
         raise InputError(
             f"`tasks` must be in the order of the training, {', '.join(trained_as)}: alphas mean "
             f"these. Found {', '.join(names)}."
+        )
+    if len(tasks) != network.num_tasks:
+        raise InputError(
+            "There must be one task per column of `task_weights`, by default one per member. "
+            f"Expected {network.num_tasks}, found {len(tasks)}."
         )
     calibration = network.calibration_for(calibration)
     if alphas is None:

@@ -30,6 +30,8 @@ def regression(
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. If an example has
     several numbers, loss and R2 are those of all numbers together. A NaN is a missing target.
+    `loss` gets numbers [k] without their axes, so one that needs the rows of an output [n, D], such
+    as a cosine, belongs to a `Task` of your own.
 
     - `metrics`: metrics as in `Task`, or the names of the default ones: "loss", the loss of
       training, and "R2", the coefficient of determination, NaN if all targets are equal. `["loss"]`

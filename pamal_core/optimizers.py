@@ -1,5 +1,6 @@
 """Optimisers and schedules of a training: given, or made for it."""
 
+import inspect
 import traceback
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from torch.optim.lr_scheduler import LRScheduler
 from pamal_core.checks import check_optimizer, check_schedule, needs_more
 from pamal_core.errors import InputError, check_number, shown
 from pamal_core.method import Method
+
+POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def make_optimizer(
@@ -30,20 +33,20 @@ def make_optimizer(
     elif isinstance(optimizer, Optimizer):
         made = optimizer
     else:
-        made = _made("optimizer", optimizer, parameters, "param_groups", "torch.optim.SGD")
+        made = _made("optimizer", optimizer, [parameters], "param_groups", "torch.optim.SGD")
     check_optimizer(method, made)
     return made
 
 
 def make_scheduler(
-    scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None,
+    scheduler: LRScheduler | Callable[..., LRScheduler] | None,
     optimizer: Optimizer,
     epochs: int,
     interval: Literal["epoch", "step"],
     length: int,
 ) -> LRScheduler | None:
-    """Return `scheduler`, or what it makes of `optimizer`. Raise InputError as `check_schedule`
-    does."""
+    """Return `scheduler`, or what it makes of `optimizer` and, if it takes two arguments, of how
+    often it is stepped. Raise InputError as `check_schedule` does."""
     if scheduler is None:
         return None
     made: LRScheduler
@@ -51,15 +54,32 @@ def make_scheduler(
         made = scheduler
     else:
         example = "lambda optimizer: StepLR(optimizer, 10)"
-        made = _made("scheduler", scheduler, optimizer, "optimizer", example)
+        given = [optimizer, epochs * (length if interval == "step" else 1)]
+        if callable(scheduler) and not _takes_two(scheduler):
+            given = given[:1]
+        made = _made("scheduler", scheduler, given, "optimizer", example)
     check_schedule(made, optimizer, epochs, interval, length)
     return made
 
 
-def _made(name: str, function: Any, argument: Any, attribute: str, example: str) -> Any:
-    """Return what `function`, given for the argument `name`, makes of `argument`. Raise InputError
-    if it is no function, or makes something without the `attribute` that tells what is right."""
-    made = function(argument) if callable(function) else None
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Return whether `function` must be given two arguments. A class of torch means another thing
+    by its second one."""
+    if inspect.isclass(function):
+        return False
+    try:
+        every = inspect.signature(function).parameters.values()
+    except ValueError:  # of a function that says nothing of its arguments
+        return False
+    needed = [one for one in every if one.default is one.empty and one.kind in POSITIONAL]
+    return len(needed) == 2
+
+
+def _made(name: str, function: Any, given: list[Any], attribute: str, example: str) -> Any:
+    """Return what `function`, given for the argument `name`, makes of the arguments `given`. Raise
+    InputError if it is no function, or makes something without the `attribute` that tells what is
+    right."""
+    made = function(*given) if callable(function) else None
     if not hasattr(made, attribute):
         found = shown(function)
         if callable(function):

@@ -1,6 +1,7 @@
 """The recommended recipe in one call, with what it is to be compared with beside it."""
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -43,6 +44,8 @@ OF_ALL = "optimizer", "scheduler", "scheduler_interval"
 """Arguments of `train` that `fit` gives to every training."""
 OF_THE_NETWORK = "resume", "on_step", "on_epoch"
 """Arguments of `train` that `fit` gives to the training of the network, after its start, alone."""
+EARLY = 0.05
+"""Share of the first weights in an average from which on it is noted."""
 CORNERS = Dirichlet(0.0, stratified=True)
 """The draws of a soup: every member once in each step."""
 
@@ -102,8 +105,9 @@ def fit(
     - `seed`: decides initial weights, draws and the order of batches.
     - `progress`: whether bars are shown.
     - `training`: other arguments of `train`. `optimizer`, `scheduler` and `scheduler_interval` are
-      for every training, so the first two must be functions; `resume`, `on_step` and `on_epoch` are
-      for the network after its start.
+      for every training, so the first two must be functions. The trainings are not equally long,
+      so let `scheduler` be a function of the optimiser and of how often the schedule is stepped.
+      `resume`, `on_step` and `on_epoch` are for the network after its start.
 
     Returns a `Fitted`, which prints the front and how the baselines stand against it.
 
@@ -161,16 +165,16 @@ def fit(
             "`start` gives every member weights, so a network must be a WeightEnsemble. Found a "
             f"{type(network).__name__}."
         )
-    baselines: dict[str, list[Stage]] = {}
-    for name, epochs_of in beside.items():
+
+    def of_baseline(name: str, epochs_of: Sequence[int]) -> list[Stage]:
         *before, last = epochs_of
         if name == "LS":
-            baselines[name] = [stage(equal, last, averaging, Linear())]
-        else:
-            corners = {"preference": CORNERS, "window": num_tasks}
-            baselines[name] = [stage(equal, n, None, Linear()) for n in before]
-            baselines[name].append(stage(of_soup, last, averaging, Linear(), **corners))
+            return [stage(equal, last, averaging, Linear())]
+        corners = {"preference": CORNERS, "window": num_tasks}
+        begin = [stage(equal, n, None, Linear()) for n in before]
+        return [*begin, stage(of_soup, last, averaging, Linear(), **corners)]
 
+    baselines = {name: of_baseline(name, epochs_of) for name, epochs_of in beside.items()}
     diagnosis = Diagnosis(network, tasks, loader, validation)
     notes: list[str] = []
 
@@ -192,11 +196,20 @@ def fit(
     history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
     front, found = _judged(network, tasks, validation, progress)
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
-    fronts: dict[str, Front] = {}
-    for name, of_baseline in baselines.items():
+    if len(history) < epochs:  # a hook stopped it
+        note(_stopped(len(history) - start, epochs - start, averaging))
+        passes = start + (len(history) - start) * window
         try:
-            train_stages(of_baseline, loader)
-            trained = of_baseline[-1].method.network
+            beside = epochs_beside(baseline, passes, num_tasks, soup)
+            baselines = {name: of_baseline(name, epochs_of) for name, epochs_of in beside.items()}
+        except InputError as error:  # too few passes for a soup
+            note([str(error)])
+            baselines = {}
+    fronts: dict[str, Front] = {}
+    for name, trainings in baselines.items():
+        try:
+            train_stages(trainings, loader)
+            trained = trainings[-1].method.network
             fronts[name], found = _judged(trained, tasks, validation, progress)
         except (NonFiniteError, InputError) as error:  # the front is not lost with it
             found = [str(error)]
@@ -222,6 +235,19 @@ def _judged(
             place = warning.filename, warning.lineno
             warnings.warn_explicit(warning.message, warning.category, *place)
     return front, found
+
+
+def _stopped(made: int, planned: int, averaging: float | None) -> list[str]:
+    """Return a note if an average over a share of `planned` epochs was stopped so early that it is
+    largely one of the first weights."""
+    share = 0.0 if averaging is None else math.exp(-made / (averaging * planned))
+    if share < EARLY:
+        return []
+    return [
+        f"A hook stopped the training after {made} of {planned} epochs, so that the averaged "
+        f"weights are to {100 * share:.0f} % those of the first steps: give `epochs` that are "
+        "nearer, or averaging=None."
+    ]
 
 
 def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:

@@ -24,6 +24,13 @@ BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
 class _NotHeld:
     """Stand in for a weight that the model does not have now: raise if torch computes with it."""
 
+    def __getattr__(self, name: str) -> Any:
+        # No InputError: `hasattr` asks, too.
+        raise AttributeError(
+            "The weights of a model follow from alpha, so they cannot be initialised in a network: "
+            f"initialise the members before. Found that {name!r} of a weight is asked for."
+        )
+
     @classmethod
     def __torch_function__(cls, *_: Any) -> Any:
         raise InputError(
@@ -131,8 +138,12 @@ class Skeleton(nn.Module):
         for name, module, leaf in self._slots:
             weight = None if held is None else held[name]
             module._parameters[leaf] = weight  # type: ignore[assignment]
-            # torch.compile misses a deleted attribute, so none is deleted.
-            module.__dict__[leaf] = _NOT_HELD if weight is None else weight
+            if weight is None:
+                module.__dict__[leaf] = _NOT_HELD
+            elif torch.compiler.is_compiling():  # which cannot delete an attribute
+                module.__dict__[leaf] = weight
+            else:  # an attribute would hide what `functional_call` puts into `_parameters`
+                module.__dict__.pop(leaf, None)
 
     def _slots_of(self, model: nn.Module) -> list[tuple[str, nn.Module, str]]:
         """Return for each place of a weight its name, and the module and attribute of `model`."""
@@ -191,9 +202,12 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
 
 
 def autocast_now(device: torch.device) -> AbstractContextManager[Any]:
-    """Return the caller's autocast as a context to come back to."""
+    """Return the caller's autocast as a context to come back to. It keeps no casts: those of a step
+    are of weights that are never used again, and would stay until the caller's context ends."""
     dtype = autocast_dtype(device)
-    return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype)
+    if dtype is None:
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, dtype, cache_enabled=False)
 
 
 @torch.no_grad()
@@ -226,7 +240,7 @@ def check_weights(model: nn.Module) -> None:
     first: dict[int, str] = {}
     trained = {weight for weight in model.parameters() if weight.requires_grad}
     for name, weight in model.named_parameters():
-        if weight._backward_hooks:
+        if weight._backward_hooks or weight._post_accumulate_grad_hooks:
             raise InputError(
                 "Hooks of weights are lost, as these follow from alpha: let the forward pass "
                 f"register them. Found some of {name}."

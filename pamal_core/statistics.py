@@ -1,8 +1,9 @@
 """Running statistics of normalisation layers, of which each alpha needs its own."""
 
+import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -54,8 +55,9 @@ def estimate(
 
     A layer that no batch reaches keeps its statistics. Modules without buffers, such as dropout,
     run as in evaluation mode. Other buffers that training writes continue from their values: a
-    spectral norm takes one step for each batch. Raises InputError if there is no batch, for example
-    because a generator is used up.
+    spectral norm takes one step for each batch. Random numbers, as of a dropout by function in a
+    module with a buffer, are the same at every call, and those of the caller stay as they were.
+    Raises InputError if there is no batch, for example because a generator is used up.
     """
     skeleton.train()
     for module in skeleton.modules():
@@ -74,7 +76,8 @@ def estimate(
     hooks = [layer.register_forward_pre_hook(count) for layer in momenta]
     try:
         first = next(iter(theta.values()))
-        with skeleton.holding(theta), full_precision(first.device):
+        chance = _same_chance(skeleton, first.device)
+        with skeleton.holding(theta), full_precision(first.device), chance:
             for batch in calibration:
                 for inputs, *_ in runs_of(batch, first.device, names):
                     inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
@@ -92,20 +95,38 @@ def estimate(
         )
 
 
+@contextlib.contextmanager
+def _same_chance(skeleton: Skeleton, device: torch.device) -> Iterator[None]:
+    """Seed the random numbers of the `with` block, if a part of the user's own may draw some; the
+    state of torch's generators is then as before."""
+    trained = [part for part in skeleton.model.modules() if part.training]
+    if all(type(part).__module__.startswith("torch.") for part in trained):
+        yield  # threads may be here at once, and torch has one generator
+        return
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(0)
+        yield
+
+
 def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
     return part.to(dtype) if part.is_floating_point() else part
 
 
 class CalibrationCache:
-    """Keep copies of the first inputs of a training in main memory until there are enough."""
+    """Keep copies of the first inputs of a training in main memory until there are enough.
+
+    A batch that is less than half as large as the first, as the last one of an epoch may be, is
+    left out: statistics are means over batches, in which one example would count as many."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[Inputs]] = []
-        self._number = 0
+        self._number = self._first = 0
 
     def add(self, inputs: Inputs) -> None:
-        """Keep a copy of `inputs`, unless there are enough."""
-        if self._number < ENOUGH_EXAMPLES:
+        """Keep a copy of `inputs`, unless there are enough or they are too few."""
+        number = num_examples(inputs)
+        self._first = self._first or number
+        if self._number < ENOUGH_EXAMPLES and 2 * number >= self._first:
             on_cpu = to_device([inputs], torch.device("cpu"))[0]
             self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
-            self._number += max(num_examples(inputs), 1)
+            self._number += max(number, 1)

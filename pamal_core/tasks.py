@@ -165,6 +165,11 @@ def by_task(
         )
     triples = list(zip(tasks, ordered, wanted, strict=True))
     for task, output, target in triples:
+        if not isinstance(output, Tensor):
+            raise InputError(
+                f"The output of task {task.name} must be a tensor; of two things, such as a mean "
+                f"and a variance, make one. Found {described(output)}."
+            )
         if target is not None and output.ndim and target.ndim and len(output) != len(target):
             raise InputError(
                 f"Task {task.name} must have one target per example. "
@@ -203,7 +208,11 @@ def targets_by_task(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tenso
     if len(targets) != 1 or not isinstance(targets[0], Mapping):
         return list(targets)
     names = [task.name for task in tasks]
-    for name in [*targets[0]] or ["none"]:
+    if not targets[0]:
+        raise InputError(
+            "A batch must have a target, or None for a task without one. Found an empty dict."
+        )
+    for name in targets[0]:
         check_choice("name of a target", name, names)
     return [targets[0].get(name) for name in names]
 

@@ -195,7 +195,7 @@ def train(
     epochs: int,
     lr: float | None = None,
     optimizer: Optimizer | Callable[[list[Tensor]], Optimizer] | None = None,
-    scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None = None,
+    scheduler: LRScheduler | Callable[..., LRScheduler] | None = None,
     scheduler_interval: Literal["epoch", "step"] = "epoch",
     ema: float | None = None,
     calibration: Calibration | None = None,
@@ -230,7 +230,8 @@ def train(
       the gradients, such as clip them. If it has modes, as schedule-free ones do, it is in
       evaluation mode in hooks, when training ends, and for the average of `ema`.
     - `scheduler`: a schedule of the optimiser's rate, or a function that makes one of the
-      optimiser. torch's `ReduceLROnPlateau` gets the sum of the losses of the epoch, without NaN.
+      optimiser, or of the optimiser and how often the schedule is stepped. torch's
+      `ReduceLROnPlateau` gets the sum of the losses of the epoch, without NaN.
     - `scheduler_interval`: whether the schedule is stepped after each "epoch" or each "step".
     - `calibration`: what `evaluate`, `predict` and `export` then estimate running statistics on:
       batches, or "shared" for the statistics that training leaves. By default the network keeps the
@@ -272,9 +273,7 @@ def train(
     scheduler = make_scheduler(scheduler, optimizer, epochs, scheduler_interval, length)
     average = None
     if ema is not None:
-        decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
-        # Activations that a model keeps have a graph, with which torch would not copy it.
-        average = AveragedModel(copied(network), multi_avg_fn=decay)
+        average = averaged(network, ema)
     training = Training(method, optimizer, scheduler, average)
     if resume is not None:
         training.load_state_dict(resume, epochs)
@@ -283,6 +282,7 @@ def train(
     examples = CalibrationCache()
     keeps_examples = calibration is None and resume is None and bool(network.skeleton.tracking)
     history = training.history
+    unseen = {*range(len(method.tasks))}  # tasks without a label so far: nothing called their loss
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         training.epoch = epoch
@@ -298,6 +298,13 @@ def train(
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
             if training.losses is None:
                 check_reach(method, runs, alphas[0])
+            counts = [label_counts(method.tasks, targets, device) for _, *targets in runs]
+            has_label = torch.stack(counts).sum(0) > 0
+            if unseen:
+                seen = {t for t, has in enumerate(has_label.tolist()) if has}
+                if training.losses is not None and unseen & seen:
+                    check_reach(method, runs, alphas[0])
+                unseen -= seen
             if keeps_examples:  # not before the check: a refused batch changes nothing
                 for inputs, *_ in runs:
                     examples.add(inputs)
@@ -319,7 +326,7 @@ def train(
             if scheduler is not None and scheduler_interval == "step":
                 scheduler.step()
             total += losses.mean(0)
-            labelled += sum(label_counts(method.tasks, targets, device) for _, *targets in runs) > 0
+            labelled += has_label
             if on_step is not None:
                 switch(optimizer, "eval")
                 on_step(training)
@@ -337,6 +344,7 @@ def train(
             scheduler.step()
         method.epoch_losses.append(means)
         named = dict(zip(method.names, means, strict=True))
+        unseen.clear()  # to look for labels waits for a GPU
         history.append({"epoch": epoch} | {f"{name}/loss": loss for name, loss in named.items()})
         keeps_examples = False
         if on_epoch is not None:
@@ -347,8 +355,28 @@ def train(
     if average is not None:
         with torch.no_grad():
             for weight, mean in zip(network.parameters(), average.module.parameters(), strict=True):
-                weight.copy_(mean)
+                if weight.requires_grad:
+                    weight.copy_(mean)
     return history
+
+
+def averaged(network: Network, ema: float) -> AveragedModel:
+    """Return an exponential average of the trained weights of `network`, with the decay `ema`.
+    Frozen ones stay as they are: a mean of integers rounds, and one of infinities is NaN."""
+    decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
+    frozen = set[int]()  # where they are in memory: torch gives the function bare tensors
+
+    def of_trained(means: Any, weights: Any, number: Any) -> None:
+        pairs = zip(means, weights, strict=True)
+        trained = [pair for pair in pairs if pair[0].data_ptr() not in frozen]
+        if trained:
+            decay(*map(list, zip(*trained, strict=True)), number)
+
+    # Activations that a model keeps have a graph, with which torch would not copy it.
+    average = AveragedModel(copied(network), multi_avg_fn=of_trained)
+    parameters = average.module.parameters()
+    frozen.update(weight.data_ptr() for weight in parameters if not weight.requires_grad)
+    return average
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

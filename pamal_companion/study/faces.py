@@ -112,7 +112,7 @@ def learnt(runs: Runs, made: list[Setting]) -> str:
     gender, ethnicity = (
         100 * min(front.table[metric].min() for _, front in fronts) for metric in METRICS[1:]
     )
-    worse = {}
+    worse: dict[Setting, list[np.ndarray]] = {}
     for setting, front in fronts:
         if (found := front.alphas[front.table["age/loss"] > CONSTANT[0]]).size:
             worse.setdefault(setting, []).append(found)

@@ -540,7 +540,7 @@ EVALUATION = {
     ),
     "another number of tasks": (
         lambda: evaluate(ensemble(), TASKS[:1], [BATCH]),
-        "1 tasks. Found 2 outputs and 2 targets",
+        "one task per column of `task_weights`.* Expected 2, found 1",
     ),
     "a data set for batches": (
         lambda: evaluate(ensemble(), TASKS, TensorDataset(*BATCH)),
