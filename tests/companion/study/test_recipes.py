@@ -282,7 +282,7 @@ def test_each_row_of_the_readme_is_a_registered_verdict(asked, row):
         assert len(question.paths[recipe]) == int(seeds)
 
 
-def test_the_readme_marks_the_words_that_all_questions_together_would_change():
+def test_the_readme_marks_words_that_all_questions_would_change():
     text = (ROOT / "README.md").read_text("utf-8")
     asked = [registered.read(path.stem) for path in sorted(FOLDER.glob("*.toml"))]
     whole = registered.as_one_family(asked)

@@ -176,7 +176,7 @@ def test_what_is_registered_here_has_its_hash_and_can_be_read():
     assert names and all(read(name).paths for name in names)
 
 
-def test_the_readme_beside_them_names_the_code_and_the_machine_of_every_record():
+def test_the_readme_beside_them_names_the_code_of_every_record():
     """A row has the questions and the commit; what no row names is of the row `all others`."""
     text = (registered.FOLDER / "README.md").read_text("utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]

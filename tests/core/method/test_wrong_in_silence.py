@@ -171,7 +171,7 @@ def test_an_average_that_was_stopped_early_is_told():
 # Schedules
 
 
-def test_a_function_of_two_arguments_gets_how_often_the_schedule_is_stepped(monkeypatch):
+def test_a_function_of_two_gets_how_often_the_schedule_is_stepped(monkeypatch):
     """OneCycleLR is refused unless it is stepped as often as it says."""
     steps = []
 
