@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler, ReduceLROnPlateau
 
 from pamal_core.errors import InputError, is_number
 from pamal_core.method import Method
@@ -115,6 +115,7 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
                     check_pairs(*triple)
                     check_mean(*triple)
         replaced = versions.items() - _versions(model).items()
+    torch.clear_autocast_cache()  # of the caller's autocast, which would keep casts of theta
     written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
     if replaced or written:
         raise InputError(
@@ -135,6 +136,23 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
                 f"{frozen.get(weight, f'a parameter {[*weight.shape]} that is not one of them')}."
             )
         nodes += [following for following, _ in node.next_functions]
+
+
+@torch.no_grad()
+def check_losses(
+    method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike, names: Sequence[str]
+) -> None:
+    """Raise InputError if a loss of the tasks `names` compares all pairs (`check_pairs`) or is a
+    sum over the batch (`check_mean`). The network runs in evaluation mode, in which no process
+    waits for another one."""
+    skeleton, theta = method.network.skeleton.eval_copy(), method.network.theta(alpha)
+    for inputs, *targets in runs:
+        outputs = skeleton(theta, inputs)
+        with full_precision(method.network.device):
+            for triple in by_task(method.tasks, outputs, targets):
+                if triple[0].name in names:
+                    check_pairs(*triple)
+                    check_mean(*triple)
 
 
 def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
@@ -250,6 +268,16 @@ def check_schedule(
                     f"{name} has `{period}` = {steps:g} but does not get there: {often}.",
                     stacklevel=3,
                 )
+
+
+def rises_again(
+    scheduler: Any, epochs: int, interval: Literal["epoch", "step"], length: int
+) -> bool:
+    """Return whether a cosine in `scheduler` is stepped beyond its end; as in `check_schedule`."""
+    if not isinstance(scheduler, LRScheduler):
+        return False
+    parts = _parts(scheduler, epochs * (length if interval == "step" else 1))
+    return any(isinstance(part, CosineAnnealingLR) and part.T_max < n for part, n in parts)
 
 
 def _parts(scheduler: LRScheduler, number: int) -> Iterator[tuple[LRScheduler, int]]:

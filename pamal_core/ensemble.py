@@ -254,15 +254,15 @@ def architecture_of(model: nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _values(name: str, part: nn.Module) -> dict[str, Any]:
-    """Return the numbers, texts, tensors and arrays (by their sum) and functions (by their name)
-    that a part keeps. The tensors that torch's own parts keep follow from weights, as a spectral
-    norm does."""
+    """Return the numbers, texts, tensors (by their sum), arrays (by their bytes) and functions (by
+    their name) that a part keeps. The tensors that torch's own parts keep follow from weights, as a
+    spectral norm does."""
 
     def plain(leaf: Any) -> Any:
         if isinstance(leaf, Tensor) and not leaf.requires_grad and not _is_torchs(part):
             return leaf.double().sum().item()
-        if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf":
-            return float(leaf.sum())
+        if isinstance(leaf, np.ndarray):
+            return hash(leaf.tobytes())
         return getattr(leaf, "__qualname__", leaf)
 
     values = {}

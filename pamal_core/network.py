@@ -149,7 +149,7 @@ class Network(nn.Module, ABC):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the architecture, by torch's `Module.compile`, for calls and for training."""
-        self.skeleton.compile(*args, **kwargs)
+        self.skeleton.model.compile(*args, **kwargs)
 
     def alpha_tensor(self, alpha: Alpha) -> ByMember:
         """Return `alpha` [..., M], or {task: number}, in the dtype and on the device of the

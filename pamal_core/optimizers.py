@@ -54,9 +54,14 @@ def make_scheduler(
         made = scheduler
     else:
         example = "lambda optimizer: StepLR(optimizer, 10)"
-        given = [optimizer, epochs * (length if interval == "step" else 1)]
-        if callable(scheduler) and not _takes_two(scheduler):
-            given = given[:1]
+        given: list[Any] = [optimizer]
+        if callable(scheduler) and _takes_two(scheduler):
+            if interval == "step" and not length:
+                raise InputError(
+                    "A schedule that is made for a number of steps needs a loader with a length. "
+                    "Found one without."
+                )
+            given.append(epochs * (length if interval == "step" else 1))
         made = _made("scheduler", scheduler, given, "optimizer", example)
     check_schedule(made, optimizer, epochs, interval, length)
     return made
@@ -65,7 +70,7 @@ def make_scheduler(
 def _takes_two(function: Callable[..., Any]) -> bool:
     """Return whether `function` must be given two arguments. A class of torch means another thing
     by its second one."""
-    if inspect.isclass(function):
+    if inspect.isclass(getattr(function, "func", function)):  # or a partial of one
         return False
     try:
         every = inspect.signature(function).parameters.values()

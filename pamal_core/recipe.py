@@ -1,9 +1,8 @@
 """The recommended recipe in one call, with what it is to be compared with beside it."""
 
 import copy
-import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import length_hint
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.balancing import Linear
-from pamal_core.checks import check_gradients
+from pamal_core.checks import check_gradients, rises_again
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import (
@@ -107,7 +106,8 @@ def fit(
     - `training`: other arguments of `train`. `optimizer`, `scheduler` and `scheduler_interval` are
       for every training, so the first two must be functions. The trainings are not equally long,
       so let `scheduler` be a function of the optimiser and of how often the schedule is stepped.
-      `resume`, `on_step` and `on_epoch` are for the network after its start.
+      `resume`, `on_step` and `on_epoch` are for the network after its start. If a hook stops it,
+      each baseline stops after as many passes.
 
     Returns a `Fitted`, which prints the front and how the baselines stand against it.
 
@@ -191,23 +191,22 @@ def fit(
             training["on_epoch"](state)
 
     note(diagnosis.before())
+    note(_unlike_cosines(stages[-1], {"The start": stages[:-1]} | baselines, length))
     stages[0].options["on_epoch"] = after_epoch
     of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
     history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
     front, found = _judged(network, tasks, validation, progress)
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
-    if len(history) < epochs:  # a hook stopped it
-        note(_stopped(len(history) - start, epochs - start, averaging))
-        passes = start + (len(history) - start) * window
-        try:
-            beside = epochs_beside(baseline, passes, num_tasks, soup)
-            baselines = {name: of_baseline(name, epochs_of) for name, epochs_of in beside.items()}
-        except InputError as error:  # too few passes for a soup
-            note([str(error)])
-            baselines = {}
+    made, is_stopped = len(history) - start, len(history) < epochs  # by a hook
+    if is_stopped:
+        note(_stopped(made, epochs - start, stages[-1].options["ema"], length))
     fronts: dict[str, Front] = {}
     for name, trainings in baselines.items():
         try:
+            if is_stopped:  # as early as the network, with schedules and averages as planned
+                beside = epochs_beside(name.lower(), start + made * window, num_tasks, soup)
+                for one, last in zip(trainings, beside[name], strict=True):
+                    one.options["on_epoch"] = partial(_stop_after, last)
             train_stages(trainings, loader)
             trained = trainings[-1].method.network
             fronts[name], found = _judged(trained, tasks, validation, progress)
@@ -237,17 +236,42 @@ def _judged(
     return front, found
 
 
-def _stopped(made: int, planned: int, averaging: float | None) -> list[str]:
-    """Return a note if an average over a share of `planned` epochs was stopped so early that it is
-    largely one of the first weights."""
-    share = 0.0 if averaging is None else math.exp(-made / (averaging * planned))
+def _stop_after(last: int, training: Training) -> None:
+    """Stop a training after the epoch `last`."""
+    training.stop = training.epoch >= last
+
+
+def _stopped(made: int, planned: int, ema: float | None, length: int) -> list[str]:
+    """Return a note if an average, with the decay `ema` over epochs of `length` steps, was stopped
+    so early that it is largely one of the first weights."""
+    share = 0.0 if ema is None else ema ** (made * length)
     if share < EARLY:
         return []
     return [
         f"A hook stopped the training after {made} of {planned} epochs, so that the averaged "
-        f"weights are to {100 * share:.0f} % those of the first steps: give `epochs` that are "
-        "nearer, or averaging=None."
+        f"weights are to {100 * share:.0f} % those of the first step: give `epochs` near the "
+        "number that you expect, or averaging=None."
     ]
+
+
+def _unlike_cosines(
+    own: Stage, others: Mapping[str, Sequence[Stage]], length: int
+) -> Iterator[str]:
+    """Yield a note for each of the `others` in which a cosine ends and rises again, though it fits
+    the network's `own` training: they are of other lengths."""
+
+    def rises(stage: Stage) -> bool:
+        interval = stage.options.get("scheduler_interval", "epoch")
+        scheduler = stage.options.get("scheduler")
+        return rises_again(scheduler, stage.options["epochs"], interval, length)
+
+    for name, trainings in others.items():
+        if not rises(own) and any(map(rises, trainings)):
+            yield (
+                f"{name}: its training is longer than that of the network, and its "
+                "CosineAnnealingLR ends before and rises again: let `scheduler` be a function of "
+                "the optimiser and of how often it is stepped."
+            )
 
 
 def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:

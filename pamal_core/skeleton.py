@@ -22,22 +22,21 @@ BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
 
 
 class _NotHeld:
-    """Stand in for a weight that the model does not have now: raise if torch computes with it."""
+    """Stand in for a weight that the model does not have now: raise if it is used."""
+
+    WHY = (
+        "The weights of a model follow from alpha, and it has them while it is called: initialise "
+        "the members before they are a network, and train by `Method.step` what recomputes parts "
+        "of it in a backward pass (activation checkpointing). Found"
+    )
 
     def __getattr__(self, name: str) -> Any:
         # No InputError: `hasattr` asks, too.
-        raise AttributeError(
-            "The weights of a model follow from alpha, so they cannot be initialised in a network: "
-            f"initialise the members before. Found that {name!r} of a weight is asked for."
-        )
+        raise AttributeError(f"{self.WHY} that {name!r} of a weight is asked for.")
 
     @classmethod
     def __torch_function__(cls, *_: Any) -> Any:
-        raise InputError(
-            "The weights of a model follow from alpha, and it has them while it is called: what "
-            "recomputes parts of it in a backward pass (activation checkpointing) is trained by "
-            "`Method.step`. Found a part that runs on its own."
-        )
+        raise InputError(f"{cls.WHY} a part that runs on its own.")
 
 
 _NOT_HELD = _NotHeld()
@@ -140,8 +139,6 @@ class Skeleton(nn.Module):
             module._parameters[leaf] = weight  # type: ignore[assignment]
             if weight is None:
                 module.__dict__[leaf] = _NOT_HELD
-            elif torch.compiler.is_compiling():  # which cannot delete an attribute
-                module.__dict__[leaf] = weight
             else:  # an attribute would hide what `functional_call` puts into `_parameters`
                 module.__dict__.pop(leaf, None)
 
@@ -202,12 +199,25 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
 
 
 def autocast_now(device: torch.device) -> AbstractContextManager[Any]:
-    """Return the caller's autocast as a context to come back to. It keeps no casts: those of a step
-    are of weights that are never used again, and would stay until the caller's context ends."""
+    """Return the caller's autocast as a context to come back to, several times."""
     dtype = autocast_dtype(device)
-    if dtype is None:
-        return contextlib.nullcontext()
-    return torch.autocast(device.type, dtype, cache_enabled=False)
+    return contextlib.nullcontext() if dtype is None else _Autocast(device.type, dtype)
+
+
+class _Autocast:
+    """An autocast whose casts are forgotten at its end. Those of a step are of weights that are
+    never used again, and torch would keep them until the caller's own context ends."""
+
+    def __init__(self, kind: str, dtype: torch.dtype) -> None:
+        self.kind, self.dtype = kind, dtype
+
+    def __enter__(self) -> None:
+        self.context = torch.autocast(self.kind, self.dtype)
+        self.context.__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *error: Any) -> None:
+        self.context.__exit__(*error)
+        torch.clear_autocast_cache()
 
 
 @torch.no_grad()

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import nn
-from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError, check_choice
@@ -113,14 +112,6 @@ def parts_of(
     with warnings.catch_warnings():  # `train` warns of it
         warnings.simplefilter("ignore")
         schedule = make_scheduler(scheduler, made, epochs, scheduler_interval, length)
-    steps = epochs * (length if scheduler_interval == "step" else 1)
-    if isinstance(schedule, CosineAnnealingLR) and schedule.T_max < steps:
-        warnings.warn(
-            f"One of the trainings steps its CosineAnnealingLR {steps} times, and after "
-            f"{schedule.T_max} its rate rises again, because baselines and a start are of other "
-            "lengths: let `scheduler` be a function of the optimiser and of this number.",
-            stacklevel=2,
-        )
     return {"optimizer": made, "scheduler": schedule, "scheduler_interval": scheduler_interval}
 
 

@@ -1,14 +1,15 @@
 """Running statistics of normalisation layers, of which each alpha needs its own."""
 
-import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
@@ -21,6 +22,13 @@ Calibration = Iterable[Batch] | Literal["shared"]
 alpha; or "shared", those that training left, one for all alphas."""
 ENOUGH_EXAMPLES = 512
 """Number of training examples above which `train` keeps no more batches for statistics."""
+
+
+DROPOUTS = {
+    *(functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d),
+    *(functional.alpha_dropout, functional.feature_alpha_dropout, torch.dropout),
+}
+"""Names the functions that drop numbers by chance."""
 
 
 def check_calibration(calibration: Any) -> None:
@@ -47,40 +55,39 @@ def estimate(
     skeleton: Skeleton, theta: Weights, calibration: Iterable[Batch], names: Sequence[str]
 ) -> None:
     """Estimate the running statistics of `skeleton` with the weights `theta`: their means over the
-    batches of `calibration`, in which each batch counts the same. The skeleton is then in
-    evaluation mode.
+    batches of `calibration`, in which a batch counts by its number of examples. The skeleton is
+    then in evaluation mode.
 
     `names` are the names of the tasks. Inputs of floats get the dtype of `theta`, because a network
     may have been moved to another dtype after `train` kept some inputs.
 
-    A layer that no batch reaches keeps its statistics. Modules without buffers, such as dropout,
-    run as in evaluation mode. Other buffers that training writes continue from their values: a
-    spectral norm takes one step for each batch. Random numbers, as of a dropout by function in a
-    module with a buffer, are the same at every call, and those of the caller stay as they were.
-    Raises InputError if there is no batch, for example because a generator is used up.
+    A layer that no batch reaches keeps its statistics. Modules without buffers run as in evaluation
+    mode, and so does dropout by function. Other buffers that training writes continue from their
+    values: a spectral norm takes one step for each batch. Raises InputError if there is no batch,
+    for example because a generator is used up.
     """
     skeleton.train()
     for module in skeleton.modules():
         if not module._buffers:
             module.training = False  # its own alone
     layers: list[Any] = [skeleton.model.get_submodule(name) for name in skeleton.tracking]
-    calls, batch = Counter[nn.Module](), None
+    seen, number, batch = Counter[nn.Module](), 1, None
 
     def count(layer: Any, _: Any) -> None:
-        if not calls[layer]:
+        if not seen[layer]:
             layer.reset_running_stats()
-        calls[layer] += 1
-        layer.momentum = 1 / calls[layer]  # the mean over its calls
+        seen[layer] += number
+        layer.momentum = number / seen[layer]  # the mean over the examples of its calls
 
     momenta = {layer: layer.momentum for layer in layers}
     hooks = [layer.register_forward_pre_hook(count) for layer in momenta]
     try:
         first = next(iter(theta.values()))
-        chance = _same_chance(skeleton, first.device)
-        with skeleton.holding(theta), full_precision(first.device), chance:
+        with skeleton.holding(theta), full_precision(first.device), _NoDropout():
             for batch in calibration:
                 for inputs, *_ in runs_of(batch, first.device, names):
                     inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
+                    number = max(num_examples(inputs), 1)
                     args, named = arguments(inputs)
                     skeleton.model(*args, **named)
     finally:
@@ -95,17 +102,15 @@ def estimate(
         )
 
 
-@contextlib.contextmanager
-def _same_chance(skeleton: Skeleton, device: torch.device) -> Iterator[None]:
-    """Seed the random numbers of the `with` block, if a part of the user's own may draw some; the
-    state of torch's generators is then as before."""
-    trained = [part for part in skeleton.model.modules() if part.training]
-    if all(type(part).__module__.startswith("torch.") for part in trained):
-        yield  # threads may be here at once, and torch has one generator
-        return
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(0)
-        yield
+class _NoDropout(TorchFunctionMode):
+    """Return what a dropout by function gets: a module with a buffer of its own is in training mode
+    here."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = kwargs or {}
+        if func in DROPOUTS:
+            return args[0] if args else named["input"]
+        return func(*args, **named)
 
 
 def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
@@ -113,20 +118,15 @@ def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
 
 
 class CalibrationCache:
-    """Keep copies of the first inputs of a training in main memory until there are enough.
-
-    A batch that is less than half as large as the first, as the last one of an epoch may be, is
-    left out: statistics are means over batches, in which one example would count as many."""
+    """Keep copies of the first inputs of a training in main memory until there are enough."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[Inputs]] = []
-        self._number = self._first = 0
+        self._number = 0
 
     def add(self, inputs: Inputs) -> None:
-        """Keep a copy of `inputs`, unless there are enough or they are too few."""
-        number = num_examples(inputs)
-        self._first = self._first or number
-        if self._number < ENOUGH_EXAMPLES and 2 * number >= self._first:
+        """Keep a copy of `inputs`, unless there are enough."""
+        if self._number < ENOUGH_EXAMPLES:
             on_cpu = to_device([inputs], torch.device("cpu"))[0]
             self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
-            self._number += max(number, 1)
+            self._number += max(num_examples(inputs), 1)

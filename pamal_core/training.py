@@ -9,14 +9,14 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_gradients, check_reach
+from pamal_core.checks import check_gradients, check_losses, check_reach
 from pamal_core.errors import (
     InputError,
     check_choice,
@@ -178,6 +178,20 @@ class Training:
         return {name: part for name, part in named if part is not None}
 
 
+class Average(AveragedModel):
+    """An average of the trained weights of a network. Frozen ones are copied, as buffers are: a
+    mean of integers rounds, and one of infinities is NaN."""
+
+    def update_parameters(self, model: nn.Module) -> None:
+        """Take the weights of `model` into the average."""
+        super().update_parameters(model)
+        with torch.no_grad():
+            pairs = zip(self.module.parameters(), model.parameters(), strict=True)
+            for mean, weight in pairs:
+                if not weight.requires_grad:
+                    mean.copy_(weight)
+
+
 def load_part(name: str, part: Any, state: Mapping[str, Any]) -> None:
     """Give a part of a training its `state`. Raise InputError if it is that of another one."""
     try:
@@ -249,7 +263,8 @@ def train(
     over the batches that had a label of it, NaN if none had.
 
     Raises InputError before a weight is moved if the arguments do not fit one another or if a loss
-    trains weights that do not follow from alpha. Raises NonFiniteError if a loss or a gradient is
+    trains weights that do not follow from alpha. A loss is checked at the first batch of the first
+    epoch that has a label of its task. Raises NonFiniteError if a loss or a gradient is
     NaN or infinite: on a CPU before the optimiser steps, on other devices within 50 steps, and
     before an epoch ends or a state is taken.
     """
@@ -273,7 +288,9 @@ def train(
     scheduler = make_scheduler(scheduler, optimizer, epochs, scheduler_interval, length)
     average = None
     if ema is not None:
-        average = averaged(network, ema)
+        decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
+        # Activations that a model keeps have a graph, with which torch would not copy it.
+        average = Average(copied(network), multi_avg_fn=decay)
     training = Training(method, optimizer, scheduler, average)
     if resume is not None:
         training.load_state_dict(resume, epochs)
@@ -298,13 +315,6 @@ def train(
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
             if training.losses is None:
                 check_reach(method, runs, alphas[0])
-            counts = [label_counts(method.tasks, targets, device) for _, *targets in runs]
-            has_label = torch.stack(counts).sum(0) > 0
-            if unseen:
-                seen = {t for t, has in enumerate(has_label.tolist()) if has}
-                if training.losses is not None and unseen & seen:
-                    check_reach(method, runs, alphas[0])
-                unseen -= seen
             if keeps_examples:  # not before the check: a refused batch changes nothing
                 for inputs, *_ in runs:
                     examples.add(inputs)
@@ -312,8 +322,16 @@ def train(
             optimizer.zero_grad()
             for parameter in method.parameters():  # an optimiser of views clears the views alone
                 parameter.grad = None
+            is_first = training.losses is None
             losses = method.step(batch, alphas)
             training.losses, training.alphas = losses, alphas
+            counts = [label_counts(method.tasks, targets, device) for _, *targets in runs]
+            has_label = torch.stack(counts).sum(0) > 0
+            if unseen:
+                seen = unseen & {t for t, has in enumerate(has_label.tolist()) if has}
+                if seen and not is_first:
+                    check_losses(method, runs, alphas[0], [method.names[t] for t in seen])
+                unseen -= seen
             training.unchecked.append((f"epoch {epoch}, step {number}", losses, alphas))
             if device.type in CHECKED_EVERY_STEP or number % CHECK_INTERVAL == 0:
                 training.check_finite()
@@ -355,28 +373,8 @@ def train(
     if average is not None:
         with torch.no_grad():
             for weight, mean in zip(network.parameters(), average.module.parameters(), strict=True):
-                if weight.requires_grad:
-                    weight.copy_(mean)
+                weight.copy_(mean)
     return history
-
-
-def averaged(network: Network, ema: float) -> AveragedModel:
-    """Return an exponential average of the trained weights of `network`, with the decay `ema`.
-    Frozen ones stay as they are: a mean of integers rounds, and one of infinities is NaN."""
-    decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
-    frozen = set[int]()  # where they are in memory: torch gives the function bare tensors
-
-    def of_trained(means: Any, weights: Any, number: Any) -> None:
-        pairs = zip(means, weights, strict=True)
-        trained = [pair for pair in pairs if pair[0].data_ptr() not in frozen]
-        if trained:
-            decay(*map(list, zip(*trained, strict=True)), number)
-
-    # Activations that a model keeps have a graph, with which torch would not copy it.
-    average = AveragedModel(copied(network), multi_avg_fn=of_trained)
-    parameters = average.module.parameters()
-    frozen.update(weight.data_ptr() for weight in parameters if not weight.requires_grad)
-    return average
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

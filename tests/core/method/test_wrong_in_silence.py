@@ -1,7 +1,10 @@
 """What users do that was wrong without an error, against the plain model or the rule itself."""
 
 import inspect
+import os
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +12,16 @@ import torch
 from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import dropout
-from torch.optim.lr_scheduler import CosineAnnealingLR, ExponentialLR, OneCycleLR
+from torch.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    LinearLR,
+    OneCycleLR,
+    SequentialLR,
+)
 from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core as pamal
-from pamal_core.statistics import CalibrationCache
 
 RNG = torch.Generator().manual_seed(0)
 X = torch.randn(128, 4, generator=RNG)
@@ -66,6 +74,16 @@ def test_a_model_may_call_a_part_with_weights_of_its_own():
         torch.testing.assert_close(network.export(corner)(X)[0], member(X)[0])
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # at which the compiler looks
+def test_a_compiled_model_may_call_a_part_with_weights_of_its_own():
+    members = [Doubled(), Doubled()]
+    network = pamal.WeightEnsemble(members)
+    network.compile(backend="eager")
+    for alpha in ([1.0, 0.0], [0.25, 0.75], [0.0, 1.0]):
+        output, expected = network(X, alpha), network.export(alpha)(X)
+        torch.testing.assert_close(output[0], expected[0])
+
+
 class Masked(Net):
     """Keeps a causal mask and packed integers as frozen parameters."""
 
@@ -82,6 +100,28 @@ def test_frozen_parameters_are_not_averaged(averaging):
     found = fit(Masked, averaging=averaging).export([0.5, 0.5])
     expected = Masked()
     assert torch.equal(found.mask, expected.mask) and torch.equal(found.packed, expected.packed)
+
+
+@pytest.mark.parametrize("begins_frozen", [True, False])
+def test_a_part_may_be_frozen_or_set_free_within_a_training(begins_frozen):
+    """The network ends as its average was, and what was trained has moved."""
+    method = pamal.Method(pamal.WeightEnsemble([Net(), Net()]), TASKS)
+    part = method.network.stacked.trunk.requires_grad_(not begins_frozen)
+    start = [weight.detach().clone() for weight in part.parameters()]
+    ends = []
+
+    def switch(training):
+        if training.epoch == 1:
+            part.requires_grad_(begins_frozen)
+        ends[:] = [weight.detach().clone() for weight in training.network.parameters()]
+
+    adam = torch.optim.Adam(method.parameters(), 1e-2)
+    given = {"optimizer": adam, "on_epoch": switch, "progress": False}
+    pamal.train(method, LOADER, epochs=3, ema=0.9, **given)
+    for weight, end in zip(method.network.parameters(), ends, strict=True):
+        assert torch.equal(weight, end)
+    for weight, before in zip(part.parameters(), start, strict=True):
+        assert not torch.equal(weight, before)
 
 
 def test_an_average_of_trained_weights_is_still_that_of_torch():
@@ -162,9 +202,9 @@ def test_a_soup_that_has_too_few_passes_is_told_and_not_trained():
 
 
 def test_an_average_that_was_stopped_early_is_told():
-    (note,) = stopped_notes(epochs=40)  # exp(-2 / (0.1 * 40))
-    assert "after 2 of 40 epochs, so that the averaged weights are to 61 % those of the" in note
-    assert not stopped_notes(epochs=4)  # exp(-5)
+    (note,) = stopped_notes(epochs=40)  # (1 - 1 / 16)^8
+    assert "after 2 of 40 epochs, so that the averaged weights are to 60 % those of the" in note
+    assert not stopped_notes(epochs=4)  # (1 - 1 / 1.6)^8
     assert not stopped_notes(epochs=40, averaging=None)
 
 
@@ -184,19 +224,40 @@ def test_a_function_of_two_gets_how_often_the_schedule_is_stepped(monkeypatch):
     assert {*steps} == {4 * 4, 2 * 4, 1 * 4}  # both, the start of the soup, and its members
 
 
-def test_a_cosine_that_is_too_short_for_a_baseline_is_told():
-    given = {"epochs": 2, "window": 2, "scheduler": lambda adam: CosineAnnealingLR(adam, 2)}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pamal.fit(Net, TASKS, LOADER, LOADER, **given, progress=False)
-    found = [str(one.message) for one in caught if "CosineAnnealingLR" in str(one.message)]
-    assert len(found) == 1 and "4 times, and after 2 its rate rises again" in found[0]
+def cosine(adam):
+    return CosineAnnealingLR(adam, 2)
+
+
+def test_a_cosine_that_fits_the_network_and_not_a_baseline_is_told():
+    """PaMaL makes two epochs of two passes, and LS four."""
+    (note,) = (n for n in fit(window=2, baseline="ls", scheduler=cosine).notes if "Cosine" in n)
+    assert note.startswith("LS: its training is longer than that of the network")
+    warm = partial(SequentialLR, milestones=[1])  # of another function that makes two parts
+
+    def both(adam):
+        parts = [LinearLR(adam, 0.1, total_iters=1), CosineAnnealingLR(adam, 1)]
+        return warm(adam, parts)
+
+    assert any("LS: its training" in n for n in fit(window=2, baseline="ls", scheduler=both).notes)
+    for alike in ({"baseline": "ls"}, {"baseline": None, "epochs": 4}):
+        assert not any("Cosine" in note for note in fit(scheduler=cosine, **alike).notes)
+
+
+def test_a_function_of_two_needs_a_loader_with_a_length():
+    class NoLength:
+        def __iter__(self):
+            return iter(LOADER)
+
+    given = {"scheduler": lambda adam, n: CosineAnnealingLR(adam, n), "scheduler_interval": "step"}
+    with pytest.raises(pamal.InputError, match="needs a loader with a length"):
+        fit(loader=NoLength(), averaging=None, **given)
 
 
 def test_a_class_of_torch_is_no_function_of_two_arguments():
     """Its second argument is another one: here it would be a factor of the rate."""
-    with pytest.raises(TypeError, match="gamma"):
-        fit(scheduler=ExponentialLR)
+    for scheduler in (ExponentialLR, partial(ExponentialLR, last_epoch=-1)):
+        with pytest.raises(TypeError, match="gamma"):
+            fit(scheduler=scheduler)
 
 
 # Losses and tasks
@@ -243,49 +304,115 @@ def test_an_output_of_two_tensors_is_refused():
         fit(Two)
 
 
+def test_too_few_targets_in_a_later_batch_are_told_in_a_sentence():
+    method = pamal.Method(pamal.WeightEnsemble([Net(), Net()]), TASKS)
+    with pytest.raises(pamal.InputError, match="Found 2 outputs and 1 targets"):
+        pamal.train(method, [(X, A, B), (X, A)], epochs=1, progress=False)
+
+
 # Memory and statistics
 
 
-def test_autocast_keeps_no_casts_of_a_step():
-    """The cache of the caller's autocast would hold a copy of the weights of every step."""
-    method = pamal.Method(pamal.WeightEnsemble([Net(), Net()]), TASKS)
-    seen = []
+class Unrolled(nn.Module):
+    """Uses one weight of four megabytes ten times."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.a, self.b = nn.Linear(1000, 1000), nn.Linear(1000, 1), nn.Linear(1000, 2)
+
+    def forward(self, x):
+        for _ in range(10):
+            x = self.cell(x)
+        return self.a(x), self.b(x)
+
+
+def memory():
+    """The memory of this process, in megabytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_autocast_casts_a_weight_once_in_a_pass_and_then_forgets_it():
+    """The cache of the caller's autocast would hold two megabytes of casts of each step."""
+    method = pamal.Method(pamal.WeightEnsemble([Unrolled(), Unrolled()]), TASKS)
+    batch, places, sizes = (torch.randn(8, 1000), A[:8], B[:8]), set(), []
+
+    def pack(tensor):
+        if tensor.shape == (1000, 1000):
+            places.add(tensor.data_ptr())
+        return tensor
+
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.is_autocast_cache_enabled()
-        hook = method.network.skeleton.model.trunk.register_forward_hook(
-            lambda *_: seen.append(torch.is_autocast_cache_enabled())
-        )
-        method.step((X, A, B))
-        hook.remove()
-        assert torch.is_autocast_cache_enabled()
-    assert seen == [False]
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            method.step(batch)
+        assert len(places) == 1  # of ten uses
+        for _ in range(40):
+            method.step(batch)
+            sizes.append(memory())
+    assert sizes[-1] - sizes[9] < 20  # and not 60
+
+
+class Scaler(nn.Module):
+    """A normalisation of one's own: it keeps the largest value that training has seen."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("largest", torch.ones(1))
+
+    def forward(self, x):
+        if self.training:
+            self.largest = torch.maximum(self.largest, x.detach().abs().max())
+        return x / self.largest
 
 
 class Noisy(Net):
-    """Has a buffer of its own, and a dropout by function."""
+    """Has a buffer of its own, a part with one, and a dropout by function."""
 
     def __init__(self):
         super().__init__(norm=True)
         self.register_buffer("scale", torch.ones(4))
+        self.scaler = Scaler()
 
     def forward(self, x):
-        return super().forward(dropout(x * self.scale, 0.5, self.training))
+        return super().forward(self.scaler(dropout(x * self.scale, 0.5, self.training)))
 
 
-def test_statistics_are_the_same_at_every_call_whatever_a_model_draws():
+def test_a_model_with_a_buffer_draws_no_dropout_when_it_is_asked():
     network = pamal.WeightEnsemble([Noisy(), Noisy()])
     network.calibration = [(X,)]
     first, *others = (network.predict(X, [0.5, 0.5])[0] for _ in range(3))
     assert all(torch.equal(first, other) for other in others)
     exported = network.export([0.5, 0.5])
     torch.testing.assert_close(exported(X)[0], first)
-    state = torch.random.get_rng_state()
-    network.predict(X, [0.5, 0.5])
-    assert torch.equal(torch.random.get_rng_state(), state)
+    assert exported.scaler.largest == X.abs().max()  # which is estimated, as statistics are
 
 
-def test_a_small_last_batch_is_not_kept_for_statistics():
-    cache = CalibrationCache()
-    for size in (64, 64, 33, 31, 1, 32):
-        cache.add(torch.ones(size, 4))
-    assert [len(inputs) for (inputs,) in cache.batches] == [64, 64, 33, 32]
+def test_statistics_weigh_a_batch_by_its_examples():
+    """Of batches of 64 and 1 the mean is that of all 65, and the variance that of torch's batches
+    by their sizes."""
+    network = pamal.WeightEnsemble([Net(norm=True), Net(norm=True)])
+    parts = [X[:64], X[64:96], X[:2]]
+    network.calibration = [(part,) for part in parts]
+    found = network.export([1.0, 0.0]).trunk[1]
+    features = [network.export([1.0, 0.0]).trunk[0](part) for part in parts]
+    sizes = torch.tensor([len(part) for part in parts]) / sum(map(len, parts))
+    means = torch.stack([one.mean(0) for one in features])
+    variances = torch.stack([one.var(0) for one in features])
+    torch.testing.assert_close(found.running_mean, sizes @ means)
+    torch.testing.assert_close(found.running_var, sizes @ variances)
+
+
+def test_the_inputs_of_every_task_are_kept_whatever_the_size_of_its_batches():
+    loaders = {
+        "a": DataLoader(TensorDataset(X, A), 64),
+        "b": DataLoader(TensorDataset(X + 5, B), 8),
+    }
+
+    class Named(Net):
+        def forward(self, x):
+            return dict(zip("ab", super().forward(x), strict=True))
+
+    network = pamal.WeightEnsemble([Named(norm=True), Named(norm=True)])
+    pamal.train(pamal.Method(network, TASKS), loaders, epochs=1, progress=False)
+    means = [float(inputs.mean()) for (inputs,) in network.calibration]
+    assert min(means) < 1 and max(means) > 4
