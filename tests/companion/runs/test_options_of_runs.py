@@ -7,7 +7,6 @@ from tiny_experiment import tiny
 
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.run import run
-from pamal_core.skeleton import Skeleton
 
 
 @pytest.mark.parametrize("method", ["pamal", "rotograd", "phn", "cosmos", "auto_lambda", "mgda"])
@@ -29,7 +28,7 @@ def test_a_summary_of_a_run_in_bfloat16_is_made_in_full_precision():
 
 def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):
     compiled = []
-    monkeypatch.setattr(Skeleton, "compile", lambda self: compiled.append(self))
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: compiled.append(self))
     plain = run(tiny(), Options.create(epochs=1)).record
     assert compiled == []
     assert run(tiny(), Options.create(epochs=1, compile=True)).record.key == plain.key

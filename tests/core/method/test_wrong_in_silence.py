@@ -402,7 +402,7 @@ def test_statistics_weigh_a_batch_by_its_examples():
     torch.testing.assert_close(found.running_var, sizes @ variances)
 
 
-def test_the_inputs_of_every_task_are_kept_whatever_the_size_of_its_batches():
+def test_the_inputs_of_every_task_are_kept_whatever_its_batches():
     loaders = {
         "a": DataLoader(TensorDataset(X, A), 64),
         "b": DataLoader(TensorDataset(X + 5, B), 8),
