@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler, ReduceLROnP
 
 from pamal_core.errors import InputError, is_number
 from pamal_core.method import Method
-from pamal_core.skeleton import full_precision
+from pamal_core.skeleton import autocast_now, full_precision
 from pamal_core.tasks import Task, by_task, task_losses
 
 PERIODS = ("T_max", "T_0", "total_iters", "total_size")
@@ -104,6 +104,7 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
     model = skeleton.model
     with (
         skeleton.train().holding(theta),
+        autocast_now(device),  # which forgets its casts of theta
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         versions, losses = _versions(model), []
@@ -112,10 +113,8 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
             with full_precision(device):
                 losses.append(task_losses(method.tasks, outputs, targets))
                 for triple in by_task(method.tasks, outputs, targets):
-                    check_pairs(*triple)
-                    check_mean(*triple)
+                    check_reduction(*triple)
         replaced = versions.items() - _versions(model).items()
-    torch.clear_autocast_cache()  # of the caller's autocast, which would keep casts of theta
     written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
     if replaced or written:
         raise InputError(
@@ -142,22 +141,27 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
 def check_losses(
     method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike, names: Sequence[str]
 ) -> None:
-    """Raise InputError if a loss of the tasks `names` compares all pairs (`check_pairs`) or is a
-    sum over the batch (`check_mean`). The network runs in evaluation mode, in which no process
-    waits for another one."""
+    """Raise InputError as `check_reduction` does, for the tasks `names`. The network runs in
+    evaluation mode, in which no process waits for another one."""
     skeleton, theta = method.network.skeleton.eval_copy(), method.network.theta(alpha)
     for inputs, *targets in runs:
         outputs = skeleton(theta, inputs)
         with full_precision(method.network.device):
             for triple in by_task(method.tasks, outputs, targets):
                 if triple[0].name in names:
-                    check_pairs(*triple)
-                    check_mean(*triple)
+                    check_reduction(*triple)
 
 
 def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
     """Return where each weight is, and how often torch has written into it."""
     return {name: (p.data_ptr(), p._version) for name, p in model.named_parameters()}
+
+
+def check_reduction(task: Task, output: Tensor, target: Tensor | None) -> None:
+    """Raise InputError unless the loss of `task` is a mean over the examples, in which each output
+    is compared with its own target."""
+    check_pairs(task, output, target)
+    check_mean(task, output, target)
 
 
 def check_pairs(task: Task, output: Tensor, target: Tensor | None) -> None:
@@ -255,7 +259,7 @@ def check_schedule(
         )
     if interval == "step" and not length:
         return
-    for part, number in _parts(scheduler, epochs * (length if interval == "step" else 1)):
+    for part, number in _parts(scheduler, times_stepped(epochs, interval, length)):
         name = type(part).__name__
         often = f"it is stepped {number} times, after each {interval} (`scheduler_interval`)"
         total = getattr(part, "total_steps", None)
@@ -270,13 +274,18 @@ def check_schedule(
                 )
 
 
+def times_stepped(epochs: int, interval: Literal["epoch", "step"], length: int) -> int:
+    """Return how often a schedule is stepped; as in `check_schedule`."""
+    return epochs * (length if interval == "step" else 1)
+
+
 def rises_again(
     scheduler: Any, epochs: int, interval: Literal["epoch", "step"], length: int
 ) -> bool:
     """Return whether a cosine in `scheduler` is stepped beyond its end; as in `check_schedule`."""
     if not isinstance(scheduler, LRScheduler):
         return False
-    parts = _parts(scheduler, epochs * (length if interval == "step" else 1))
+    parts = _parts(scheduler, times_stepped(epochs, interval, length))
     return any(isinstance(part, CosineAnnealingLR) and part.T_max < n for part, n in parts)
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 
-from pamal_core.checks import check_mean, check_pairs, is_of_pairs, of_pairs, repeated
+from pamal_core.checks import check_reduction, is_of_pairs, of_pairs, repeated
 from pamal_core.errors import InputError
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
@@ -79,8 +79,7 @@ class Diagnosis:
             )
         first = self._all_judged(self.network)
         for judged in first:
-            check_pairs(*judged)
-            check_mean(*judged)
+            check_reduction(*judged)
             check_metrics(*judged)
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}

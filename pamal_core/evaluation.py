@@ -18,7 +18,7 @@ from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front
 from pamal_core.inputs import runs_of, unchanged
 from pamal_core.loaders import Loader, no_batch, to_judge
-from pamal_core.network import Alpha, Network, check_network
+from pamal_core.network import Alpha, Network, check_network, check_num_tasks
 from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, sampled
 from pamal_core.skeleton import autocast_now, full_precision, put_back
@@ -90,11 +90,7 @@ def evaluate(
             f"`tasks` must be in the order of the training, {', '.join(trained_as)}: alphas mean "
             f"these. Found {', '.join(names)}."
         )
-    if len(tasks) != network.num_tasks:
-        raise InputError(
-            "There must be one task per column of `task_weights`, by default one per member. "
-            f"Expected {network.num_tasks}, found {len(tasks)}."
-        )
+    check_num_tasks(network, len(tasks))
     calibration = network.calibration_for(calibration)
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)

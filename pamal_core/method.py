@@ -22,7 +22,7 @@ from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.balancing.base import check_result
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, runs_of, unchanged
-from pamal_core.network import Alpha, Network, check_network
+from pamal_core.network import Alpha, Network, check_network, check_num_tasks
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
 from pamal_core.skeleton import autocast_dtype, autocast_now, full_precision
@@ -87,11 +87,7 @@ class Method:
                 f"`window` must be at least {penalty.min_window} when `lam` > 0. "
                 f"Found window={self.window}, lam={penalty.lam}."
             )
-        if len(self.tasks) != self.network.num_tasks:
-            raise InputError(
-                "There must be one task per column of `task_weights`, by default one per member. "
-                f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
-            )
+        check_num_tasks(self.network, len(self.tasks))
         for task in self.tasks:
             if isinstance(task.loss, nn.Module) and any(
                 p.requires_grad for p in task.loss.parameters()

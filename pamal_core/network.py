@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from pamal_core.errors import check_choice, check_type
+from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Inputs, by_name, to_device
 from pamal_core.objectives import Point
 from pamal_core.simplex import on_simplex
@@ -198,3 +198,12 @@ def check_network(network: Any) -> None:
     """Raise InputError unless `network` is a `Network`. A wrapped one, as `torch.compile` returns,
     is none: `network.compile()` compiles in place."""
     check_type("network", network, Network, "WeightEnsemble([Net(), Net()])")
+
+
+def check_num_tasks(network: Network, number: int) -> None:
+    """Raise InputError unless `network` has so many tasks."""
+    if number != network.num_tasks:
+        raise InputError(
+            "There must be one task per column of `task_weights`, by default one per member. "
+            f"Expected {network.num_tasks}, found {number}."
+        )

@@ -9,7 +9,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from pamal_core.checks import check_optimizer, check_schedule, needs_more
+from pamal_core.checks import check_optimizer, check_schedule, needs_more, times_stepped
 from pamal_core.errors import InputError, check_number, shown
 from pamal_core.method import Method
 
@@ -61,7 +61,7 @@ def make_scheduler(
                     "A schedule that is made for a number of steps needs a loader with a length. "
                     "Found one without."
                 )
-            given.append(epochs * (length if interval == "step" else 1))
+            given.append(times_stepped(epochs, interval, length))
         made = _made("scheduler", scheduler, given, "optimizer", example)
     check_schedule(made, optimizer, epochs, interval, length)
     return made

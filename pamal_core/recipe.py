@@ -165,16 +165,16 @@ def fit(
             "`start` gives every member weights, so a network must be a WeightEnsemble. Found a "
             f"{type(network).__name__}."
         )
-
-    def of_baseline(name: str, epochs_of: Sequence[int]) -> list[Stage]:
+    baselines: dict[str, list[Stage]] = {}
+    for name, epochs_of in beside.items():
         *before, last = epochs_of
         if name == "LS":
-            return [stage(equal, last, averaging, Linear())]
-        corners = {"preference": CORNERS, "window": num_tasks}
-        begin = [stage(equal, n, None, Linear()) for n in before]
-        return [*begin, stage(of_soup, last, averaging, Linear(), **corners)]
+            baselines[name] = [stage(equal, last, averaging, Linear())]
+        else:
+            corners = {"preference": CORNERS, "window": num_tasks}
+            baselines[name] = [stage(equal, n, None, Linear()) for n in before]
+            baselines[name].append(stage(of_soup, last, averaging, Linear(), **corners))
 
-    baselines = {name: of_baseline(name, epochs_of) for name, epochs_of in beside.items()}
     diagnosis = Diagnosis(network, tasks, loader, validation)
     notes: list[str] = []
 
@@ -204,8 +204,9 @@ def fit(
     for name, trainings in baselines.items():
         try:
             if is_stopped:  # as early as the network, with schedules and averages as planned
-                beside = epochs_beside(name.lower(), start + made * window, num_tasks, soup)
-                for one, last in zip(trainings, beside[name], strict=True):
+                passes = start + made * window
+                shorter = epochs_beside(name.lower(), passes, num_tasks, soup)[name]
+                for one, last in zip(trainings, shorter, strict=True):
                     one.options["on_epoch"] = partial(_stop_after, last)
             train_stages(trainings, loader)
             trained = trainings[-1].method.network
@@ -265,8 +266,10 @@ def _unlike_cosines(
         scheduler = stage.options.get("scheduler")
         return rises_again(scheduler, stage.options["epochs"], interval, length)
 
+    if rises(own):
+        return
     for name, trainings in others.items():
-        if not rises(own) and any(map(rises, trainings)):
+        if any(map(rises, trainings)):
             yield (
                 f"{name}: its training is longer than that of the network, and its "
                 "CosineAnnealingLR ends before and rises again: let `scheduler` be a function of "

@@ -112,16 +112,14 @@ def learnt(runs: Runs, made: list[Setting]) -> str:
     gender, ethnicity = (
         100 * min(front.table[metric].min() for _, front in fronts) for metric in METRICS[1:]
     )
-    worse: dict[Setting, list[np.ndarray]] = {}
-    for setting, front in fronts:
-        if (found := front.alphas[front.table["age/loss"] > CONSTANT[0]]).size:
-            worse.setdefault(setting, []).append(found)
-    of_worse = [alphas for every in worse.values() for alphas in every]
-    is_of_one_draw = all(one.method == "pamal" and one.values["W"] == 1 for one in worse)
-    if not is_of_one_draw or len(of_worse) != len(worse) or not of_worse:
+    of_each = [(one, front.alphas[front.table["age/loss"] > CONSTANT[0]]) for one, front in fronts]
+    worse = [(one, alphas) for one, alphas in of_each if len(alphas)]
+    settings = {one for one, _ in worse}
+    is_of_one_draw = all(one.method == "pamal" and one.values["W"] == 1 for one in settings)
+    if not worse or not is_of_one_draw or len(settings) != len(worse):
         return ""
-    share = min(alphas[:, 2].min() for alphas in of_worse)
-    number = sum(map(len, of_worse))
+    alphas = np.concatenate([alphas for _, alphas in worse])
+    share, number = alphas[:, 2].min(), len(alphas)
     return (
         f"**Did the networks learn?** A constant answer is right in some {CONSTANT[1]} % on gender "
         f"and in {CONSTANT[2]} % on ethnicity. The worst of all {sum(len(f) for _, f in fronts)} "

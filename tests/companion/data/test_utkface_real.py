@@ -83,7 +83,7 @@ def test_full_data_have_the_authors_sizes_and_are_the_same_everywhere(load):
 
 
 def test_a_constant_answer_is_as_good_as_the_page_says(load):
-    """Of the test parts of the reduced runs."""
+    """Look for the best constant answers on the test parts of the reduced runs."""
     for seed in (0, 1, 2):
         _, ages, genders, ethnicities = load("full", split="paper", seed=seed).test.tensors
         tried = (huber_loss(torch.full_like(ages, c), ages) for c in torch.linspace(-0.5, 0.5, 101))

@@ -228,7 +228,7 @@ OF_THE_README = [
     *(("bottleneck-that-cannot-die", place, "k=3-pamal") for place in (0, 5)),
     ("bottleneck-that-cannot-die", 1, "k=6-pamal"),
 ]
-"""The question, the hypothesis and the setting of PaMaL of each row of its table."""
+"""Names the question, the hypothesis and the setting of PaMaL of each row of its table."""
 RIVALS = {
     "a soup's front": ("front of the better soup",),
     "a soup": ("a rewarded soup", "a rewarded soup: right picks"),
@@ -236,7 +236,7 @@ RIVALS = {
     "four LS": ("a sweep of four LS",),
     "PHN": ("PHN",),
 }
-"""What a row of README calls the other side, and what the hypotheses do."""
+"""Says of what a row of README calls the other side how the hypotheses name it."""
 
 
 def rows_of_the_readme():
@@ -247,7 +247,7 @@ def rows_of_the_readme():
 
 @pytest.mark.parametrize(("asked", "row"), rows_of_the_readme())
 def test_each_row_of_the_readme_is_a_registered_verdict(asked, row):
-    """Its word, its difference, its rival, and how many passes and seeds there were."""
+    """Compare its word, its difference, its rival, and how many passes and seeds there were."""
     (name, place, setting), (data, seeds, ours, theirs, word, away) = asked, row
     question = registered.read(name)
     found, (hypothesis, verdict) = registered.verdicts(question).iloc[place], question.judged[place]

@@ -844,7 +844,7 @@ def first_three(by_seed):
 
 
 def test_what_explains_multimnist3_is_that_of_the_records(runs):
-    """Of each run the best of its front on test, as the paper's table has it."""
+    """Take the best of each run's front on test, as the paper's table does."""
     causes = {}
     for name in ("causes", "causes-2", "causes-3"):
         causes |= registered.read(name).records
@@ -910,7 +910,7 @@ def test_what_explains_multimnist3_is_that_of_the_records(runs):
 
 
 def test_the_network_that_phn_writes_is_no_reason_that_ours_is_higher(runs):
-    """It is the mean of the same three seeds, with one target and with the other."""
+    """Compare means of the same three seeds, with one target and with the other."""
     found, more = registered.read("causes").records, {}
     for p in (0.1, 2):
         ours = frame.measured(runs, select(f"multimnist/phn p={p}"), "hypervolume", "test")

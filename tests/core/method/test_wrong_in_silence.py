@@ -1,4 +1,4 @@
-"""What users do that was wrong without an error, against the plain model or the rule itself."""
+"""Compare what was wrong without an error with the plain model, or with the rule itself."""
 
 import inspect
 import os
@@ -327,7 +327,7 @@ class Unrolled(nn.Module):
 
 
 def memory():
-    """The memory of this process, in megabytes."""
+    """Return the memory of this process, in megabytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
 
 
@@ -388,8 +388,7 @@ def test_a_model_with_a_buffer_draws_no_dropout_when_it_is_asked():
 
 
 def test_statistics_weigh_a_batch_by_its_examples():
-    """Of batches of 64 and 1 the mean is that of all 65, and the variance that of torch's batches
-    by their sizes."""
+    """Compare with the means of batches of 64, 32 and 2, weighed by their sizes."""
     network = pamal.WeightEnsemble([Net(norm=True), Net(norm=True)])
     parts = [X[:64], X[64:96], X[:2]]
     network.calibration = [(part,) for part in parts]
