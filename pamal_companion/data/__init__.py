@@ -1,4 +1,4 @@
-"""Data sets, each a module with one `load` that returns `Splits`; imports the method alone.
+"""Data sets, each a module with one `load` that returns `Splits`.
 
 All take `data`: "full" reads the files under the data root, "sample" needs no files, and "auto" is
 full where the data set's folder holds anything and else the sample, with a warning where the data

@@ -1,6 +1,4 @@
-"""The paper's experiments, one short module each: data, tasks, architecture and defaults. Imports
-`runs`, `data` and the method.
-"""
+"""The paper's experiments, one short module each: data, tasks, architecture and defaults."""
 
 from pamal_companion.runs.options import parse_value
 

@@ -1,5 +1,5 @@
-"""Comparing, joining and averaging fronts, and measures of them that the method does not need. No
-torch; imports the method's fronts alone.
+"""Comparing, joining and averaging fronts, and measures of them that the method does not need,
+without torch.
 """
 
 from pamal_companion.fronts.attainment import attained

@@ -1,5 +1,5 @@
 """What makes runs: options, the table of methods, a run from options to record, its files, the
-grid, notebooks, and methods of one's own beside them. Imports the method and `data`.
+grid, notebooks, and methods of one's own beside them.
 """
 
 from pamal_companion import needs

@@ -20,7 +20,7 @@ from pamal_companion.fronts import hypervolume
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError, is_number
 from pamal_core.front import Front
-from pamal_core.objectives import Objective, Point
+from pamal_core.objectives import Objective
 
 BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision", "right picks"
 GAPS = "gap", "gap of positive answers", "gap in picks"
@@ -309,17 +309,13 @@ def to_points(fronts: Mapping[str, Front]) -> list[dict[str, Any]]:
     ]
 
 
-def chosen(front: Front) -> Point:
-    """Return the one network of a front that records and the study judge: the highest mean of the
-    objectives, scaled as in `Front.choose`."""
-    return front.choose(weights=[1] * len(front.objectives))
-
-
 def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
     """Return what a record says of `fronts`: per split what the paper reports, with the hypervolume
-    from `reference`, null where tasks were left out; and on test the one network that is `chosen`
-    on validation."""
-    alpha = chosen(fronts["validation"]).alpha
+    from `reference`, null where tasks were left out; and on test the one network that has the
+    highest mean of the scaled objectives on validation (`Front.choose`). The study chooses one by
+    the measure that it compares (`measures.chosen`)."""
+    validation = fronts["validation"]
+    alpha = validation.choose(weights=[1] * len(validation.objectives)).alpha
     row = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[row].to_dict()
     return {name: _describe(front, reference) for name, front in fronts.items()} | {

@@ -1,3 +1,1 @@
-"""What judges: grid, records and the paper's numbers in one frame. Imports `runs`, `plots` and
-fronts; no torch.
-"""
+"""What judges: grid, records and the paper's numbers in one frame, without torch."""

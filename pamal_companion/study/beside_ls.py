@@ -135,7 +135,7 @@ class Pair(NamedTuple):
 def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -> Estimate:
     """Return ours minus theirs."""
     one, two = (frame.measured(runs, of, measure, split) for of in (ours, theirs))
-    return minus(one, two, frame.are_paired(runs, ours, theirs))[0]
+    return minus(one, two, frame.are_paired(runs, ours, theirs))
 
 
 def volume(found: Estimate) -> str:

@@ -23,7 +23,7 @@ from pamal_companion.study.measures import is_better_high, margin
 from pamal_companion.study.statistics import (
     Estimate,
     bracket,
-    minus,
+    minus_with_counts,
     number,
     of_parts,
     seeds_to_decide,
@@ -304,7 +304,7 @@ def _parts(claim: Claim, runs: Runs) -> Iterator[ClaimPart]:
                 span = reach if each in SHARES else np.nan
                 yield ClaimPart(name, Estimate.of(numbers[0]), (len(numbers[0]),), span=span)
             else:
-                away = minus(numbers[0], numbers[1], frame.are_paired(runs, one, two))
+                away = minus_with_counts(numbers[0], numbers[1], frame.are_paired(runs, one, two))
                 yield ClaimPart(name, *away, each=counted)
 
 

@@ -15,7 +15,7 @@ from pamal_companion.study.fronts import span
 from pamal_companion.study.hypotheses import WIDTHS, sweep
 from pamal_companion.study.measures import points_apart
 from pamal_companion.study.registered import Question, beside, estimate, known, verdicts
-from pamal_companion.study.statistics import bracket, minus, summary
+from pamal_companion.study.statistics import bracket, summary
 from pamal_core.front import Front
 
 CHANCE = 0.2
@@ -157,9 +157,9 @@ ONCE = "from-one"
 
 def at_a_constant(question: Question, recipe: str) -> tuple[int, int]:
     """Return how many losses on test, of all networks of a recipe and each task, are above that of
-    a constant answer, and of how many."""
+    a constant answer or no number, and of how many."""
     above = [
-        front.on("loss").values > question.asked.constant_loss
+        ~(front.on("loss").values <= question.asked.constant_loss)
         for by_seed in recipes.of_recipe(question, recipe).values()
         for front in (record.front("test") for record in by_seed.values())
     ]
@@ -169,10 +169,10 @@ def at_a_constant(question: Question, recipe: str) -> tuple[int, int]:
 def lead(question: Question, width: int, other: str) -> str:
     """Return how far PaMaL's four points are above those of another recipe, in points of accuracy
     on each digit, with the difference in hypervolume and its 95 % interval."""
-    ours, theirs = (question.values(f"k={width}-{recipe}") for recipe in ("pamal", other))
-    points = points_apart(ours.mean(), theirs.mean(), 2)
+    ours, theirs = (f"k={width}-{recipe}" for recipe in ("pamal", other))
+    points = points_apart(question.values(ours).mean(), question.values(theirs).mean(), 2)
     side = "above" if points > 0 else "below"
-    away = bracket(minus(ours, theirs, paired=True)[0])
+    away = bracket(question.away(ours, theirs))
     return f"{abs(points):.1f} points of accuracy on each digit {side} it (hypervolume {away})"
 
 

@@ -142,7 +142,7 @@ def away(runs: Runs, ours: Setting, ls: Setting, metric: str, of_middle: bool = 
     if of_middle:
         found = {seed: middle(run.front(SPLIT))[metric] for seed, run in runs[ours].items()}
         one = pd.Series(found, dtype=float)
-    return minus(sign * one, sign * two)[0]
+    return minus(sign * one, sign * two)
 
 
 def at_the_protocol(runs: Runs, beside: pd.DataFrame) -> str:

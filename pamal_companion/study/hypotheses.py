@@ -18,8 +18,9 @@ from pamal_companion.experiments.options import SWEEP
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
-from pamal_companion.study.per_pass import Measure, Pair, Records, pairs, settings_of
+from pamal_companion.study.per_pass import Measure, Pair, Records, check_known, pairs, settings_of
 from pamal_companion.study.statistics import WITHIN, Estimate, minus, verdict
+from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
 
@@ -60,8 +61,7 @@ class Hypothesis(NamedTuple):
 
 def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") -> Hypothesis:
     """Return ours - theirs, seed by seed."""
-    away, _ = minus(ours, theirs, paired=True)
-    return of_estimate(text, away)
+    return of_estimate(text, minus(ours, theirs, paired=True))
 
 
 def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis:
@@ -76,7 +76,7 @@ def numbers(
     measure: Callable[[Front], float] = volume,
 ) -> "pd.Series[float]":
     """Return by seed a measure of the points of all settings `names` together."""
-    fronts = united(records, names, split)
+    fronts = united(records, check_known(names, records), split)
     return pd.Series({seed: measure(front) for seed, front in fronts.items()})
 
 
@@ -190,7 +190,11 @@ def claim_1(records: Records) -> list[Hypothesis]:
 
 def of_tasks(records: Records, count: int, side: str) -> list[str]:
     """Return the settings with so many tasks of a side: "pamal", "ls" or "stl"."""
-    return [name for name in records if name.startswith(f"{count}-{side}")]
+    found = [name for name in records if name.startswith(f"{count}-{side}")]
+    networks = 1 if side == "pamal" else count
+    if len(found) != networks:
+        raise InputError(f"{count}-{side} must be {networks} settings. Found {len(found)}.")
+    return found
 
 
 def tasks(records: Records) -> list[Hypothesis]:
@@ -227,7 +231,7 @@ def fairness_by_picks(records: Records) -> list[Hypothesis]:
     others = {"a rewarded soup": "soup", "one LS": "ls", "a sweep of four LS": "sweep"}
     family = []
     for words, recipe in others.items():
-        away, _ = minus(ours, by_picks(records, recipe), paired=True)
+        away = minus(ours, by_picks(records, recipe), paired=True)
         one = of_estimate(f"the best variant of PaMaL - {words}: right picks", away, 0.005)
         family.append(one._replace(beyond=True))
     return family

@@ -12,8 +12,9 @@ from pamal_companion.experiments.options import OPTIONS
 
 class Column(NamedTuple):
     """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
-    the tolerance beyond which a number differs, per cent of it where `in_percent`, the column of
-    its deviation, and whether it is not printed but of the authors' seeds (`paper.authors`)."""
+    the tolerance that the interval of a difference must lie beyond, per cent of the number where
+    `in_percent`, the column of its deviation, and whether it is not printed but of the authors'
+    seeds (`paper.authors`)."""
 
     measure: str
     text: str

@@ -63,7 +63,7 @@ def _of_networks(record: Record, split: str, measure: str) -> "pd.Series[float]"
     table = front.table.reset_index(drop=True)
     if measure != "hypervolume":
         return table.get(measure, pd.Series(np.nan, table.index))
-    volumes = table[[objective.name for objective in front.objectives]].prod(axis=1)
+    volumes = table[[objective.name for objective in front.objectives]].prod(axis=1, skipna=False)
     return volumes if all(front.maximise) else volumes * np.nan
 
 

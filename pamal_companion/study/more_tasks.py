@@ -52,6 +52,12 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
 
 def best_accuracy(records: Records, names: Iterable[str]) -> "pd.Series[float]":
     """Return by seed the mean over the tasks of the best accuracy that a network of `names` has."""
-    runs = pd.DataFrame({name: records[name] for name in names})  # a row for each seed
+    return best_of_each(records, names).mean(axis=1)
+
+
+def best_of_each(records: Records, names: Iterable[str]) -> pd.DataFrame:
+    """Return the best accuracy that a network of `names` has, a row for each seed and a column for
+    each task."""
+    runs = pd.DataFrame({name: records[name] for name in names})
     fronts = ([run.front(SPLIT).ideal_point() for run in row] for row in runs.to_numpy())
-    return pd.Series([pd.DataFrame(bests).max().mean() for bests in fronts], runs.index)
+    return pd.DataFrame([pd.DataFrame(bests).max() for bests in fronts], runs.index)

@@ -17,6 +17,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from pamal_companion.runs.records import Record
+from pamal_companion.study.frame import of as of_run
 from pamal_companion.study.frame import united
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -137,9 +138,18 @@ def settings_of(recipe: str, names: Iterable[str]) -> list[str]:
     return found
 
 
+def check_known(names: Iterable[str], records: Records) -> list[str]:
+    """Return `names`; raise InputError unless each is a setting of the records."""
+    names = [*names]
+    if unknown := [name for name in names if name not in records]:
+        raise InputError(f"A question is about its own settings. Found {unknown[0]!r}.")
+    return names
+
+
 def pairs(records: Records, names: Iterable[str]) -> dict[int, Pair]:
     """Return, by seed, the networks of all settings `names` together."""
-    parts = [united(records, [*names], split) for split in ("validation", "test")]
+    names = check_known(names, records)
+    parts = [united(records, names, split) for split in ("validation", "test")]
     return {seed: Pair(parts[0][seed], parts[1][seed]) for seed in parts[0]}
 
 
@@ -168,8 +178,8 @@ def beside(
     - For each of `limits`, the first objective within it, by `Measure`, and what the second is
       there on test, which may be above the limit; NaN where no seed has a point within it.
     - "none within ...": in how many seeds that is.
-    - "as a constant": how many tasks, of all seeds, have no point with a loss of at most
-      `constant_loss`; "as a constant, of four" the same at the four points; "tasks": of how many.
+    - "as a constant": how many tasks, of all seeds, are `untrained`; "as a constant, of four" the
+      same at the four points; "tasks": of how many.
     """
     rows = {}
     for recipe, (by_seed, fours) in recipes.items():
@@ -203,9 +213,12 @@ def mean(numbers: Iterable[float]) -> float:
 
 
 def untrained(front: Front, constant_loss: float) -> int:
-    """Return how many tasks have a loss above `constant_loss` at every point."""
-    losses = [name for name in front.table if str(name).endswith("/loss")]
-    return int((front.table[losses].min() > constant_loss).sum())
+    """Return how many tasks have at no point a loss of at most `constant_loss`: it is above, or no
+    number. Raise InputError for a task without losses."""
+    losses = [f"{objective.task}/loss" for objective in front.objectives]
+    if missing := [name for name in losses if name not in front.table]:
+        raise InputError(f"A task that may be untrained needs its loss. Found no {missing[0]}.")
+    return int((~(front.table[losses].min() <= constant_loss)).sum())
 
 
 # Grids
@@ -216,15 +229,23 @@ AT = re.compile(r"(?P<recipe>.+)@(?P<rate>\d+(?:\.\d+)?)(?:\.[1-9])?")
 def best(records: Records, measure: Measure) -> pd.DataFrame:
     """Return, for each recipe of a grid, the rate with the largest hypervolume of four points on
     validation in the mean over seeds, and whether it is at an "edge" of the rates that were tried:
-    "lowest" or "highest". Raise InputError for a setting that is not named as in a grid."""
+    "lowest" or "highest". Raise InputError for a setting that is not named as in a grid, or whose
+    rate is another one, and for a recipe that has not as many networks at each rate."""
     settings: dict[str, dict[str, list[str]]] = {}
-    for name in records:
+    for name, by_seed in records.items():
         match = AT.fullmatch(name)
         if match is None:
             raise InputError(f"A setting of a grid must be named RECIPE@RATE. Found {name!r}.")
+        in_adam = of_run(next(iter(by_seed.values()))).rate
+        if not np.isclose(in_adam, float(match["rate"])):
+            raise InputError(
+                f"A setting of a grid must have the rate of its name: {name}. Found {in_adam:g}."
+            )
         settings.setdefault(match["recipe"], {}).setdefault(match["rate"], []).append(name)
     rows = {}
     for recipe, by_rate in settings.items():
+        if len({len(names) for names in by_rate.values()}) > 1:
+            raise InputError(f"{recipe} must have as many networks at each rate. Found {by_rate}.")
         means = {}
         for rate in sorted(by_rate, key=float):
             fours = [measure.four(pair) for pair in pairs(records, by_rate[rate]).values()]

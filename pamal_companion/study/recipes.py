@@ -193,7 +193,7 @@ def specialists(pairs: Mapping[int, Pair]) -> np.ndarray:
     accuracy on validation."""
     picked = []
     for pair in pairs.values():
-        best = pair.validation.values.argmax(axis=0)
+        best = np.nanargmax(pair.validation.values, axis=0)  # of a diverged one it is no number
         picked.append(pair.test.values[best, np.arange(len(best))])
     return np.asarray(100 * np.mean(picked, axis=0))
 

@@ -1,16 +1,9 @@
 """Registered questions: what was decided before the first run, and what came of it after the last.
 
-A question is results/registered/NAME.toml. Of its fields this reads `question`, `seeds`, the list
-`settings` and the list `comparisons`: `ours` and `theirs` are names of settings, `measure` and
-`split` say what is compared, and within `margin` two are level. What it asks in words, in the list
-`hypotheses`, is computed in `hypotheses`. All of such a file are one family, which Holm's
-correction is over. Until the last run of a question its numbers are not read.
-
-Where the `hypotheses` are tables, recipes are compared at equal passes (`per_pass`): `ours` and
-`theirs` are recipes, each hypothesis has its `family`, and the file says the `points` ("four"),
-the `reference` of a hypervolume, and the `rule`. With "beyond the margin" one is ahead or behind
-only if the estimate is beyond the margin, too, and level where the interval lies within it,
-whatever 0 does.
+A question is results/registered/NAME.toml, a `Registration`, and its records are in the folder NAME
+beside it. Until the last run of a question its numbers are not read. What it asks in words is
+computed in `hypotheses`. Holm's correction is over all hypotheses of a family; a question that
+names none is one.
 """
 
 import hashlib
@@ -22,228 +15,46 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    ValidationError,
-    model_validator,
-)
+from pydantic import ValidationError
 
-from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, measures, paper, per_pass
+from pamal_companion.study import frame, measures, per_pass
+from pamal_companion.study.constant import unlearnt
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, of_estimate
 from pamal_companion.study.per_pass import Chosen, Measure, Records
-from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_to_decide
-from pamal_core.errors import InputError, check_choice
+from pamal_companion.study.registration import (
+    Asked,
+    Comparison,
+    RegisteredSetting,
+    Registration,
+)
+from pamal_companion.study.statistics import Estimate, bracket, holm, minus, seeds_to_decide
+from pamal_core.errors import InputError
 
 FOLDER = grid.RESULTS / folder.REGISTERED
-PRIMARY = "primary"
-"""The family of the hypotheses against the best other recipe of each problem."""
-OF_ACCURACIES = ("multimnist", "census", "multimnist3")
-"""The experiments whose objectives are accuracies alone, of which 0 is worth nothing."""
-
-
-def _different(values: list[Any]) -> list[Any]:
-    if len({*values}) < len(values):
-        raise ValueError("each must be there once")
-    return values
-
-
-Seeds = Annotated[
-    list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(_different)
-]
-Margin = Annotated[FiniteFloat, Field(ge=0)]
-
-
-class Written(BaseModel):
-    """A part of a registration, which has its fields and no other."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class RegisteredSetting(Written):
-    """A setting: what is trained, with each of `seeds`, or with those of the registration."""
-
-    name: Annotated[str, Field(pattern=r"^[\w.=+@-]+$")]
-    experiment: str
-    method: str
-    options: str = ""
-    seeds: Seeds | None = None
-
-    def at(self, seed: int) -> dict[str, Any]:
-        """Return its options where `seed` stands for that of the run."""
-        given = grid.parameters(self.options)
-        return {name: seed if value == "seed" else value for name, value in given.items()}
-
-    @model_validator(mode="after")
-    def _can_be_run(self) -> Self:
-        check_choice("experiment", self.experiment, [*OPTIONS])
-        given = self.at(0)
-        if own := given.keys() & {"seed", "method", "out"}:
-            raise ValueError(f"`options` must be others. Found {', '.join(own)}.")
-        OPTIONS[self.experiment].create(method=self.method, **given)
-        return self
-
-
-class Comparison(Written):
-    """Two settings, by their names, and what of them is compared; within `margin` they are
-    level."""
-
-    ours: str
-    theirs: str
-    measure: str
-    split: Literal[frame.SPLITS]  # type: ignore[valid-type]
-    margin: Margin = WITHIN
-
-
-class Asked(Written):
-    """A hypothesis about two recipes."""
-
-    text: str
-    family: str
-    ours: str
-    theirs: str
-
-
-class Registration(BaseModel):
-    """A file: beside these fields it has texts.
-
-    Those from `points` on are for hypotheses that are tables. `reference` is that of a hypervolume,
-    and `other` the best recipe that is not PaMaL, of each problem: theirs in the family "primary",
-    with commas. These are plain texts and lists, as code that makes the runs may be older than code
-    that judges them. `limits` are bounds of the second objective, of which the first is judged
-    (`per_pass.Measure`) and the others stand beside; `base_rate` is what a constant answer has, and
-    above the `constant_loss` a task counts as untrained.
-    """
-
-    model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, str]
-
-    question: str
-    seeds: Seeds
-    settings: Annotated[list[RegisteredSetting], Field(min_length=1)]
-    comparisons: list[Comparison] = []
-    hypotheses: list[str] | list[Asked] = []
-    measures: list[str] = []
-    margin: Margin = WITHIN
-    judged: bool = True
-    points: str | None = None
-    rule: Literal["beyond the margin"] | None = None
-    measure: Literal["hypervolume", "average precision within a gap"] = "hypervolume"
-    reference: list[FiniteFloat] = []
-    other: str = ""
-    limits: list[FiniteFloat] = []
-    base_rate: FiniteFloat | None = None
-    constant_loss: FiniteFloat | None = None
-
-    @property
-    def asked(self) -> list[Asked]:
-        """Return the hypotheses about recipes."""
-        return [row for row in self.hypotheses if isinstance(row, Asked)]
-
-    @property
-    def measured(self) -> Measure:
-        """Return what is measured of the points of a recipe."""
-        limit = self.limits[0] if self.limits else None
-        rate = float("nan") if self.base_rate is None else self.base_rate
-        return Measure(tuple(self.reference), limit, rate)
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        rows = {row.name: row for row in self.settings}
-        _different([row.name for row in self.settings])
-        for pair in self.comparisons:
-            try:
-                for side in ("ours", "theirs"):
-                    check_choice(side, getattr(pair, side), [*rows])
-                ours, theirs = rows[pair.ours], rows[pair.theirs]
-                if ours is theirs or ours.experiment != theirs.experiment:
-                    raise ValueError("`theirs` must be another setting of the same experiment.")
-                measures.check(pair.measure, [*paper.TASKS.get(ours.experiment, ())])
-                both = {row.at(0).get("batch_norm") for row in (ours, theirs)} == {"both"}
-                if pair.split not in ("validation", "test") and not both:
-                    raise ValueError(f"`split` must be measured. Found {pair.split}.")
-            except ValueError as error:
-                raise ValueError(f"{error} It is in {pair!r}") from None
-        if self.asked or self.reference:
-            for setting in self.settings:
-                _check_reference(setting, self.reference)
-        for asked in self.asked:
-            self._check(asked, rows)
-        others = {name.strip() for name in self.other.split(",")} - {""}
-        if others != (primary := {row.theirs for row in self.asked if row.family == PRIMARY}):
-            raise ValueError(
-                "`other` must have the recipes that primary hypotheses are against. Found "
-                f"{self.other!r}, and {', '.join(sorted(primary)) or 'no such hypothesis'}."
-            )
-        if self.asked and (self.points != "four" or self.rule is None):
-            raise ValueError('A file that compares recipes must have `points` "four" and `rule`.')
-        if self.limits and self.base_rate is None:
-            raise ValueError("`base_rate` must be given with `limits`. Found none.")
-        if bool(self.limits) != (self.measure != "hypervolume"):
-            raise ValueError(
-                "`limits` must be given for the measure 'average precision within a gap', and for "
-                f"no other. Found limits {self.limits} and {self.measure!r}."
-            )
-        return self
-
-    def _check(self, asked: Asked, rows: Mapping[str, RegisteredSetting]) -> None:
-        """Raise InputError unless both recipes are settings whose seeds are pairs."""
-        seeds = []
-        for recipe in (asked.ours, asked.theirs):
-            names = per_pass.settings_of(recipe, rows)
-            seeds += [{*(rows[name].seeds or self.seeds)} for name in names]
-            for name in names:
-                if grid.parameters(rows[name].options).get("draw") != "seed":
-                    raise InputError(
-                        "Recipes are compared seed by seed, so that each seed needs its own draw: "
-                        f"draw=seed. Found {name!r} without it."
-                    )
-        if len(set.intersection(*seeds)) < 2:
-            raise InputError(f"Two seeds of both sides must be the same. Found fewer in {asked!r}.")
-
-
-def _check_reference(row: RegisteredSetting, reference: Sequence[float]) -> None:
-    """Raise InputError unless a reference has a number for each task of a setting, or is left out
-    where all are accuracies."""
-    made = OPTIONS[row.experiment].create(method=row.method, **row.at(0))
-    number = len(getattr(made, "tasks", made.task_names))
-    if not reference and row.experiment not in OF_ACCURACIES:
-        raise InputError(f"`reference` must be given for {row.experiment}. Found none.")
-    if reference and len(reference) != number:
-        raise InputError(
-            f"`reference` must have {number} numbers, one for each task of {row.name}. Found "
-            f"{[*reference]}."
-        )
+COUNTED_ON_PAGES = ("dial-of-conflict", "dial-at-fresh-seeds")
+"""Questions in whose runs many tasks are not learnt: the page of the dial counts them."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A registration that can be run and judged.
 
-    - `name`, and `text`: what is asked.
+    - `name`, and `asked`: the whole file.
     - `rows`: its settings by name.
     - `paths`: of its records, by the name of their setting and by seed.
-    - `comparisons`, and `hypotheses` in words.
-    - `asked`: the whole file.
     """
 
     name: str
-    text: str
+    asked: Registration
     rows: Mapping[str, RegisteredSetting]
     paths: Mapping[str, Mapping[int, Path]]
-    comparisons: list[Comparison]
-    hypotheses: list[str]
-    asked: Registration
 
     @property
     def progress(self) -> str:
@@ -251,21 +62,28 @@ class Question:
         made = [path.exists() for by_seed in self.paths.values() for path in by_seed.values()]
         return "complete" if all(made) else f"running, {sum(made)} of {len(made)}"
 
+    def check_complete(self) -> None:
+        """Raise InputError until the last run is made, with a run that is not."""
+        if self.progress == "complete":
+            return
+        every = (path for by_seed in self.paths.values() for path in by_seed.values())
+        missing = next(path for path in every if not path.exists())
+        raise InputError(
+            f"{self.name} must be complete. Found it {self.progress}; {missing} is missing."
+        )
+
     def record(self, name: str, seed: int) -> Record:
-        """Return the record of a setting and a seed; InputError where it is that of another run."""
-        row, path = self.rows[name], self.paths[name][seed]
+        """Return the record of a setting and a seed; InputError where it is that of another run, or
+        where its splits are not of the same networks."""
+        path = self.paths[name][seed]
         record = Record.read(path)
-        given = row.at(seed)
-        made = OPTIONS[row.experiment].create(method=row.method, **given)
-        # As a record has them: tasks may be written as one text.
-        options = made.model_dump(mode="json", include={*given})
-        planned = grid.Run(row.experiment, row.method, options, seed, (), (), ())
-        if (frame.of(record), record.seed) != (wanted := frame.of(planned), seed):
-            found = f"{frame.of(record).name()}, seed {record.seed}"
+        wanted, found = self.rows[name].setting(seed), frame.of(record)
+        if (found, record.seed) != (wanted, seed):
             raise InputError(
-                f"{path} must have the run of its name: {wanted.name()}, seed {seed}. "
-                f"Found {found}."
+                f"{path} must have the run of its name: {wanted.experiment}, {wanted.name()}, seed "
+                f"{seed}. Found {found.experiment}, {found.name()}, seed {record.seed}."
             )
+        _check_points(path, record)
         return record
 
     @property
@@ -276,11 +94,50 @@ class Question:
 
     @cached_property
     def records(self) -> Records:
-        """Return its records, by the name of their setting and by seed. They are read once."""
-        return {
+        """Return its records, by the name of their setting and by seed. They are read once. Raise
+        InputError, with the path, for one that is damaged, that no run of the question makes, or
+        that cannot be compared with the others."""
+        self.check_complete()
+        paths = {path for by_seed in self.paths.values() for path in by_seed.values()}
+        parents = {path.parent for path in paths}
+        others = {path for parent in parents for path in parent.glob("*.json")} - paths
+        if others:
+            raise InputError(f"{min(others)} is no run of {self.name}: move it, or delete it.")
+        found = {
             name: {seed: self.record(name, seed) for seed in by_seed}
             for name, by_seed in self.paths.items()
         }
+        for name, by_seed in found.items():
+            self._check_alike(name, by_seed)
+        self._check_data(found)
+        return found
+
+    def _check_alike(self, name: str, by_seed: Mapping[int, Record]) -> None:
+        """Raise InputError unless all seeds of a setting have as many points, of the same
+        objectives."""
+        first, *_ = by_seed.values()
+        for seed, record in by_seed.items():
+            if len(record.points) != len(first.points):
+                what = f"{len(record.points)} points, and seed {first.seed} {len(first.points)}"
+            elif [*record.objectives.items()] != [*first.objectives.items()]:
+                what = f"{record.objectives}, and seed {first.seed} {first.objectives}"
+            else:
+                continue
+            raise InputError(f"{self.paths[name][seed]} is not like the other seeds. Found {what}.")
+
+    def _check_data(self, found: Records) -> None:
+        """Raise InputError unless runs of a seed on one data set have the same draw of it."""
+        seen: dict[tuple[str, str, int], str] = {}
+        for name, by_seed in found.items():
+            for seed, record in by_seed.items():
+                setting = frame.of(record)
+                draw = setting.experiment, str(setting.of_data), seed
+                data = seen.setdefault(draw, record.data)
+                if data != record.data:
+                    raise InputError(
+                        f"{self.paths[name][seed]} must have the data of the other runs of its "
+                        f"seed, {data}. Found {record.data}."
+                    )
 
     @cached_property
     def chosen(self) -> Mapping[str, Chosen]:
@@ -291,14 +148,56 @@ class Question:
     @cached_property
     def judged(self) -> list[tuple[Hypothesis, str]]:
         """Return what it asks in numbers, each with its word among its family. They are judged
-        once."""
+        once. Raise InputError for a question that judges nothing, such as a grid."""
+        if not self.asked.judged:
+            raise InputError(f"{self.name} judges nothing.")
+        self._check_learnt()
         family = hypotheses(self)
         return [*zip(family, words(family), strict=True)]
+
+    def _check_learnt(self) -> None:
+        """Raise InputError for a run that has learnt a task no better than a constant answer,
+        unless such tasks are counted."""
+        if self.asked.constant_loss is not None or self.name in COUNTED_ON_PAGES:
+            return
+        for name, by_seed in self.records.items():
+            if self.rows[name].method == "stl":  # which no hypothesis is about
+                continue
+            for seed, record in by_seed.items():
+                if tasks := unlearnt(record):
+                    raise InputError(
+                        f"{self.paths[name][seed]}: no network is better than a constant answer on "
+                        f"{tasks[0]}. A file with `constant_loss` counts such tasks."
+                    )
 
     def values(self, recipe: str) -> "pd.Series[float]":
         """Return, by seed, what is measured of the four points of a recipe."""
         measure, four = self.asked.measured, self.chosen[recipe].four
         return pd.Series({seed: measure.value(pair) for seed, pair in four.items()})
+
+    def away(self, ours: str, theirs: str) -> Estimate:
+        """Return the measure of our recipe minus that of theirs, seed by seed."""
+        return minus(self.values(ours), self.values(theirs), paired=True)
+
+
+def _check_points(path: Path, record: Record) -> None:
+    """Raise InputError unless each split has the same networks in the same order, and some of their
+    numbers can be compared."""
+    alphas: dict[str, list[Any]] = {}
+    for point in record.points:
+        alphas.setdefault(point["split"], []).append(point["alpha"])
+        for name in record.objectives:
+            value = point["metrics"][name]
+            if name.endswith("/accuracy") and value is not None and not 0 <= value <= 1:
+                raise InputError(f"{path}: {name} must be a share of 1. Found {value}.")
+    if len({str(its) for its in alphas.values()}) > 1:
+        raise InputError(f"{path} must have the same networks on {' and '.join(alphas)}.")
+    for split in alphas:
+        objectives = [*record.objectives]
+        rows = [point["metrics"] for point in record.points if point["split"] == split]
+        values = np.array([[row[name] for name in objectives] for row in rows], dtype=float)
+        if not np.isfinite(values).all(axis=1).any():
+            raise InputError(f"{path}: each network diverged, on {split}. It cannot be compared.")
 
 
 def read(name: str, folder: Path = FOLDER) -> Question:
@@ -309,17 +208,22 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         raise InputError(f"A registration needs a file and its hash. Found no {file} or {hashes}.")
     content = file.read_bytes()
     line = f"{hashlib.sha256(content).hexdigest()}  {file.name}"
-    if line not in hashes.read_text("utf-8").splitlines():
+    lines = hashes.read_text("utf-8", errors="replace").splitlines()
+    if line not in lines:
         raise InputError(f"{file} is not the one that was registered. {hashes} lacks: {line}")
+    if len(every := [one for one in lines if one.endswith(f"  {file.name}")]) > 1:
+        raise InputError(f"A question is registered once. {hashes} has {' and '.join(every)}.")
     found: dict[str, Any] = {}
     try:
         found = tomllib.loads(content.decode())
         asked = Registration.model_validate(found)
     except ValidationError as error:
-        first = error.errors()[0]
-        what = ": ".join([".".join(map(str, first["loc"])), first["msg"]]).removeprefix(": ")
+        # Of the kinds of a list the one that the file comes nearest to is the one it should be.
+        first = max(error.errors(), key=lambda one: len(one["loc"]))
+        place = [part for part in first["loc"] if not str(part).startswith("list[")]
+        what = ": ".join([".".join(map(str, place)), first["msg"]]).removeprefix(": ")
         with suppress(LookupError, TypeError):
-            what += f", in {found[str(first['loc'][0])][first['loc'][1]]}"
+            what += f", in {found[str(place[0])][place[1]]}"
         raise InputError(f"The registration {name} cannot be read: {what}.") from None
     except ValueError as error:  # of the text, or of TOML
         raise InputError(f"The registration {name} cannot be read: {error}.") from None
@@ -339,8 +243,7 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         }
         for row in asked.settings
     }
-    texts = [row.text if isinstance(row, Asked) else row for row in asked.hypotheses]
-    return Question(name, asked.question, rows, paths, asked.comparisons, texts, asked)
+    return Question(name, asked, rows, paths)
 
 
 @cache
@@ -351,25 +254,35 @@ def known(name: str) -> Question:
 
 
 def compared(question: Question) -> list[Hypothesis]:
-    """Return the comparisons of a question in numbers."""
-    # Under their registered names: seeds with draws of their own are one setting.
-    runs = {Setting("", name): by_seed for name, by_seed in question.records.items()}
+    """Return the comparisons of a question in numbers. Raise InputError, with its path, for a
+    record that has none."""
     family = []
-    for row in question.comparisons:
-        pair = Setting("", row.ours), Setting("", row.theirs)
+    for row in question.asked.comparisons:
+        ours, theirs = (_numbers(question, name, row) for name in (row.ours, row.theirs))
         sign = 1 if measures.is_better_high(row.measure) else -1
-        ours, theirs = (sign * frame.measured(runs, one, row.measure, row.split) for one in pair)
-        away, _ = minus(ours, theirs, frame.are_paired(runs, *pair))
-        family.append(of_estimate(_text(row), away, row.margin))
+        away = minus(sign * ours, sign * theirs, paired=True)
+        one = of_estimate(_text(row), away, row.margin)
+        family.append(one._replace(beyond=question.asked.rule is not None))
     return family
+
+
+def _numbers(question: Question, name: str, row: Comparison) -> "pd.Series[float]":
+    """Return by seed what a comparison measures of a setting."""
+    # Under its registered name: seeds with draws of their own are one setting.
+    setting = Setting("", name)
+    runs = {setting: question.records[name]}
+    found = frame.measured(runs, setting, row.measure, row.split)
+    for seed, path in question.paths[name].items():
+        if seed not in found:
+            raise InputError(f"{path} has no {row.measure} on {row.split}.")
+    return found
 
 
 def recipes_compared(question: Question) -> list[Hypothesis]:
     """Return the hypotheses of a question about recipes."""
     asked, family = question.asked, []
     for row in asked.asked:
-        away, _ = minus(question.values(row.ours), question.values(row.theirs), paired=True)
-        one = of_estimate(row.text, away, asked.margin)
+        one = of_estimate(row.text, question.away(row.ours, row.theirs), asked.margin)
         family.append(one._replace(family=row.family, beyond=asked.rule is not None))
     return family
 
@@ -377,15 +290,16 @@ def recipes_compared(question: Question) -> list[Hypothesis]:
 def beside(question: Question) -> pd.DataFrame:
     """Return what stands beside the verdicts about recipes: `per_pass.beside`. Raise InputError
     until the last run is made."""
-    if question.progress != "complete":
-        raise InputError(f"{question.name} must be complete. Found it {question.progress}.")
+    question.check_complete()
     asked = question.asked
     return per_pass.beside(question.chosen, asked.measured, asked.limits, asked.constant_loss)
 
 
 def best(questions: Sequence[Question]) -> pd.DataFrame:
     """Return the best rate of each recipe of a grid, in one file or more: `per_pass.best`. Raise
-    InputError until the last run is made, and for files that are judged."""
+    InputError until the last run is made, for files that are judged, and for none."""
+    if not questions:
+        raise InputError("A grid needs at least one file. Found none.")
     records: dict[str, Mapping[int, Record]] = {}
     for question in questions:
         if question.asked.judged or question.progress != "complete":
@@ -396,9 +310,13 @@ def best(questions: Sequence[Question]) -> pd.DataFrame:
         if twice := records.keys() & question.records.keys():
             raise InputError(f"Grids must have settings of their own. Found {min(twice)!r} twice.")
         records |= question.records
+    # Else they would be compared in silence.
     reference, *others = {question.asked.measured.reference for question in questions}
-    if others:  # they would be compared in silence
+    if others:
         raise InputError(f"Grids must have one `reference`. Found {reference} and {others[0]}.")
+    seeds, *more = {(*question.asked.seeds,) for question in questions}
+    if more:
+        raise InputError(f"Grids must have the same seeds. Found {seeds} and {more[0]}.")
     return per_pass.best(records, Measure(reference))
 
 
@@ -413,8 +331,12 @@ SPOKEN = {
 """How the name of a comparison says the parts of the name of a setting."""
 
 
-def _text(row: Comparison) -> str:
-    """Return the name of a comparison for readers."""
+def _text(row: Comparison | Asked | str) -> str:
+    """Return the name of what is asked for readers."""
+    if isinstance(row, Asked):
+        return row.text
+    if isinstance(row, str):
+        return row
     ours, theirs = row.ours, row.theirs
     for part, text in SPOKEN.items():
         ours, theirs = ours.replace(part, text), theirs.replace(part, text)
@@ -426,7 +348,8 @@ def verdicts(question: Question) -> pd.DataFrame:
     and for an open one how many seeds would decide it if means and deviations stayed. Without
     numbers, and with the progress in place of words, until the last run."""
     if question.progress != "complete":
-        texts = [*map(_text, question.comparisons)] or question.hypotheses
+        asked = question.asked.comparisons or question.asked.asked or question.asked.hypotheses
+        texts = [*map(_text, asked)]
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame(blank, index=pd.Index(texts, name="hypothesis"))
     sizes = Counter(one.family for one, _ in question.judged)
@@ -457,10 +380,20 @@ def estimate(question: Question, hypothesis: str, written: str) -> str:
 
 
 def hypotheses(question: Question) -> list[Hypothesis]:
-    """Return what a question asks, in numbers."""
-    if in_words := IN_WORDS.get(question.name):
-        return in_words(question.records)
-    return recipes_compared(question) if question.asked.asked else compared(question)
+    """Return what a question asks, in numbers. Raise InputError where it asks in words with another
+    margin than the one that is computed with."""
+    asked = question.asked
+    if asked.asked:
+        return recipes_compared(question)
+    if asked.comparisons:
+        return compared(question)
+    family = IN_WORDS[question.name](question.records)
+    margins = {one.margin for one in family}
+    if "margin" in asked.model_fields_set and asked.margin not in margins:
+        raise InputError(
+            f"{question.name} is computed with the margin {max(margins):g}. Found {asked.margin:g}."
+        )
+    return family
 
 
 def _margin(one: Hypothesis, word: str) -> str:
@@ -482,6 +415,8 @@ class Whole(NamedTuple):
 def as_one_family(questions: Sequence[Question]) -> Whole:
     """Return what Holm's correction over all judged and complete `questions` would change."""
     judged = [q for q in questions if q.asked.judged and q.progress == "complete"]
+    if not judged:
+        return Whole(0, 0, {})
     every = [(q.name, one, word) for q in judged for one, word in q.judged]
     together = words([one._replace(family="") for _, one, _ in every])
     changed: dict[str, list[Hypothesis]] = {}

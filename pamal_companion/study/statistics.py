@@ -164,12 +164,17 @@ def seeds_to_decide(
     return str(needed) if needed <= MOST else ""
 
 
-def minus(
+def minus(ours: "pd.Series[float]", theirs: "pd.Series[float]", paired: bool = False) -> Estimate:
+    """Return the mean of ours minus that of theirs, from numbers by seed: `minus_with_counts`."""
+    return minus_with_counts(ours, theirs, paired)[0]
+
+
+def minus_with_counts(
     ours: "pd.Series[float]", theirs: "pd.Series[float]", paired: bool = False
 ) -> tuple[Estimate, tuple[int, ...]]:
-    """Return the mean of ours minus that of theirs, from numbers by seed, and the seeds it rests
-    on: those of both where they are `paired`, else those of either side (Welch). Numbers that are
-    alike at every seed are of the same networks, and their difference is exactly 0."""
+    """Return the mean of ours minus that of theirs, from numbers by seed, and how many seeds it
+    rests on: those of both where they are `paired`, else those of either side (Welch). Numbers that
+    are alike at every seed are of the same networks, and their difference is exactly 0."""
     both = ours.index.intersection(theirs.index)
     is_same = len(both) == len(ours) == len(theirs) > 1 and ours[both].equals(theirs[both])
     if paired or is_same:
@@ -238,7 +243,7 @@ def differences(
         if first.empty or second.empty:
             rows[label] |= {"difference [95 %]": "", "verdict": "not run", "seeds": ""}
             continue
-        away, seeds = minus(second, first)
+        away, seeds = minus_with_counts(second, first)
         turned = away if is_better_high else away._replace(value=-away.value)
         rows[label] |= {
             "difference [95 %]": bracket(away),

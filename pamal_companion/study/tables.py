@@ -1,8 +1,8 @@
 """The paper's tables beside ours: what was to be run, what was run, and what is printed, joined.
 
-What is not run is a row, too. A number that is further from the paper's than the tolerance
-"differs" (`report`); there is no other word for one number, and none is counted. What a table says
-is its order and its mean shift (`joint`).
+What is not run is a row, too. A number "differs" if the 95 % interval of its difference from the
+paper's lies wholly beyond the tolerance (`report`); there is no other word for one number, and none
+is counted. What a table says is its order and its mean shift (`joint`).
 """
 
 from collections.abc import Iterable, Mapping

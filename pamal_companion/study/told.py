@@ -6,17 +6,12 @@ from pamal_companion.plots.words import listed
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.hypotheses import WITHIN_PICKS, by_picks
 from pamal_companion.study.registered import Question
-from pamal_companion.study.statistics import Estimate, minus, with_minus
+from pamal_companion.study.statistics import minus, with_minus
 
 OURS, STRONGEST = "the best variant of PaMaL", "the best other recipe, a rewarded soup"
 BY_PICKS = "a rewarded soup: right picks"
 NEAR = 0.002
 """How near to a constant answer's value a network counts as no better than that answer."""
-
-
-def away(question: Question, ours: str, theirs: str) -> Estimate:
-    """Return by how much one recipe of `question` is above another one."""
-    return minus(question.values(ours), question.values(theirs), paired=True)[0]
 
 
 def between(numbers: Iterable[float], digits: int = 1) -> str:
@@ -52,7 +47,7 @@ def of_fairness(question: Question) -> str:
     others = " ".join(
         f"Against {listed(names)} it is **{said}**." for said, names in by_word.items()
     )
-    low, high = sorted(abs(end) for end in away(question, "pamal", "soup").interval())
+    low, high = sorted(abs(end) for end in question.away("pamal", "soup").interval())
     limit, seeds = question.asked.limits[0], len(question.asked.seeds)
     without = int(registered.beside(question).loc["ls", f"none within {limit:g}"])
     return (
@@ -77,13 +72,13 @@ def at_other_limits(question: Question) -> str:
     of, by means. Raise ValueError if the order of the recipes is another one."""
     lower, decided, higher = sorted(question.asked.limits)
     means = registered.beside(question)
-    reached = {limit: means[f"within {limit:g}"] for limit in (lower, decided, higher)}
+    at_limit = {limit: means[f"within {limit:g}"] for limit in (lower, decided, higher)}
     others = ["sweep", "from-one", "phn"]
-    ours, theirs = ({k: at[r] for k, at in reached.items()} for r in ("pamal", "soup"))
-    low, high = (sorted(reached[limit][others]) for limit in (lower, higher))
+    ours, theirs = ({k: at[r] for k, at in at_limit.items()} for r in ("pamal", "soup"))
+    low, high = (sorted(at_limit[limit][others]) for limit in (lower, higher))
     is_so = [
-        all(at.idxmax() == "soup" for at in reached.values()),
-        ours[lower] < low[0] and ours[decided] > max(reached[decided][others]),
+        all(at.idxmax() == "soup" for at in at_limit.values()),
+        ours[lower] < low[0] and ours[decided] > max(at_limit[decided][others]),
         abs(ours[higher] - high[0]) < 0.001,
     ]
     if not all(is_so):
@@ -106,7 +101,7 @@ def of_picks(question: Question) -> str:
         return f"**This comparison is {question.progress}.**"
     registered.estimate(question, f"{OURS} - {BY_PICKS}", "open")
     ours, theirs, ls = (by_picks(question.records, name) for name in ("pamal", "soup", "ls"))
-    away = minus(ours, theirs, paired=True)[0]
+    away = minus(ours, theirs, paired=True)
     low, high = away.interval()
     none, above = int((theirs == WITHIN_PICKS.base_rate).sum()), int((ours > theirs).sum())
     both, alone = theirs != WITHIN_PICKS.base_rate, int((ls == WITHIN_PICKS.base_rate).sum())

@@ -1,3 +1,3 @@
 """The illustrative problem in two weights: its functions, 25 pairs as one batched run, and outcomes
-against the exact front. Imports `runs`, `plots` and the method.
+against the exact front.
 """

@@ -26,6 +26,7 @@ from pamal_companion.data.census import (
 )
 from pamal_companion.data.files import data_root
 from pamal_companion.data.samples.people import texts
+from pamal_companion.study.constant import CENSUS
 from pamal_core.errors import InputError
 
 FOLDER = data_root() / "census"
@@ -249,6 +250,13 @@ def test_pairs_of_tasks_have_as_many_features_as_in_the_authors_code(
 ):
     train, test = full_files
     assert features(test.iloc[:5], train, np.arange(1000), tasks).shape == (5, num_features)
+
+
+@needs_census
+def test_what_a_constant_answer_has_is_counted_in_the_test_file(full_files):
+    for task, expected in CENSUS.items():
+        share = labels(full_files[1], [task], "as_released")[0].mean()
+        assert max(share, 1 - share) == pytest.approx(expected, abs=0.00005), task
 
 
 @needs_census

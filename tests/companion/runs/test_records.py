@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pamal_companion.experiments.options import MultiMNISTOptions
 from pamal_companion.runs import folder, grid
-from pamal_companion.runs.records import Record, _digest, about, chosen, run_key, to_points
+from pamal_companion.runs.records import Record, _digest, about, run_key, summarise, to_points
 from pamal_companion.study import frame
 from pamal_companion.study.measured import readable
 from pamal_core.errors import InputError
@@ -154,16 +154,19 @@ def test_points_survive_the_way_through_a_record():
 def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        table = pd.DataFrame(rng.random((9, 2)), columns=["left/accuracy", "right/loss"])
-        front = record(points=to_points({"test": front_of(table)})).front("test")
+        columns = ["left/accuracy", "right/loss", "left/loss"]
+        table = pd.DataFrame(rng.random((9, 3)), columns=columns)
+        front = front_of(table)
         kept = front.better[front.non_dominated()]
         mean = ((front.better - kept.min(0)) / np.ptp(kept, axis=0)).mean(1)
-        assert chosen(front).row == mean.argmax()
+        found = summarise({"validation": front, "test": front}, (0.0, 1.0))["chosen_on_validation"]
+        assert found["test"] == table.iloc[mean.argmax()].to_dict()
 
 
 def front_of(table):
     objectives = Objective("left/accuracy", True), Objective("right/loss", False)
-    return Front(np.tile([0.5, 0.5], (len(table), 1)), table, objectives)
+    metrics = tuple(Objective(name, False) for name in table if name == "left/loss")
+    return Front(np.tile([0.5, 0.5], (len(table), 1)), table, objectives, metrics=metrics)
 
 
 @pytest.mark.parametrize(("theirs", "is_newer"), [("99.0.0", True), ("0.0.1", False)])

@@ -9,7 +9,8 @@ import pytest
 from made_up import front_of
 
 from pamal_companion.study import equal_compute, frame, registered, told
-from pamal_companion.study.registered import RegisteredSetting, verdicts
+from pamal_companion.study.registered import verdicts
+from pamal_companion.study.registration import RegisteredSetting
 from pamal_core.simplex import lattice
 
 

@@ -33,7 +33,7 @@ options = "{options}"
 """
 HYPOTHESIS = """
 [[hypotheses]]
-text = "{ours} - {theirs}"
+text = "{place}: {ours} - {theirs}"
 family = "{family}"
 ours = "{ours}"
 theirs = "{theirs}"
@@ -44,10 +44,16 @@ def register(folder, names, asked, head=HEAD, experiment="multimnist", name="que
     """Write a registration of recipes by their methods, and hypotheses (family, ours, theirs)."""
     text = head
     for setting, method in names.items():
-        options = "W=1; lam=0; draw=seed" if method == "pamal" else "draw=seed"
+        options = "epochs=8; draw=seed"
+        if method == "pamal":
+            options = "W=1; lam=0; " + options
+        if "sweep" in setting:  # of four networks, with other weights and a quarter of the passes
+            options = f"weights=[{setting[-1]}, 1]; epochs=2; draw=seed"
+        if "@" in setting:
+            options += f"; lr={per_pass.AT.fullmatch(setting)['rate']}"
         text += SETTING.format(name=setting, experiment=experiment, method=method, options=options)
-    for family, ours, theirs in asked:
-        text += HYPOTHESIS.format(family=family, ours=ours, theirs=theirs)
+    for place, (family, ours, theirs) in enumerate(asked):
+        text += HYPOTHESIS.format(place=place, family=family, ours=ours, theirs=theirs)
     (folder / f"{name}.toml").write_text(text)
     with (folder / "HASHES").open("a") as hashes:
         hashes.write(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}.toml\n")
@@ -60,7 +66,7 @@ def write(question, name, points, spread=0.0, losses=(0.1, 0.1)):
     row = question.rows[name]
     for seed, path in question.paths[name].items():
         path.parent.mkdir(exist_ok=True)
-        moved = [tuple(np.add(point, spread * rng.normal())) for point in points]
+        moved = [tuple(np.clip(np.add(point, spread * rng.normal()), 0, 1)) for point in points]
         made = record(f"{row.experiment}/{row.method}", moved, seed=seed, **row.at(seed))
         for point in made.points:
             for task, loss in zip(question_tasks(made), losses, strict=True):
@@ -216,7 +222,7 @@ def test_tasks_at_the_loss_of_a_constant_are_counted_for_every_recipe(tmp_path):
         ('points = "four"\n', "", 'must have `points` "four" and `rule`'),
         ('ours = "pamal"', 'ours = "pamel"', "must name a recipe of the settings. Found 'pamel'"),
         ('family = "first"', "", "cannot be read: hypotheses"),
-        ("margin = 0.01", "margin = 0.01\nlimits = [0.01]", "`base_rate` must be given"),
+        ("margin = 0.01", "margin = 0.01\nlimits = [0.01]", "Only fairness has a gap"),
         ("margin = 0.01", 'margin = 0.01\nreference = ["a"]', "Input should be a valid number"),
     ],
 )
@@ -285,11 +291,10 @@ def test_every_grid_has_for_each_recipe_as_many_passes_as_the_others():
         for setting, by_seed in question.paths.items():
             row = question.rows[setting]
             seed = next(iter(by_seed))
-            made = registered.OPTIONS[row.experiment].create(method=row.method, **row.at(seed))
-            own = registered.frame.setting(row.experiment, row.method, **row.at(seed)).passes
+            own = row.setting(seed).passes
             match = per_pass.AT.fullmatch(setting)
             if "from-one" in setting and not setting.endswith(".1"):
-                own -= made.shared_epochs  # the start of all four counts once
+                own -= row.at(seed)["shared_epochs"]  # the start of all four counts once
             key = match["recipe"], match["rate"]
             passes[key] = passes.get(key, 0) + own
         assert len({*passes.values()}) == 1 and name

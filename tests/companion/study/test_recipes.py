@@ -70,7 +70,7 @@ def apart(ours, theirs):
 
 @pytest.mark.parametrize(("ours", "theirs"), [("pamal", "soup"), ("pamal", "sweep")])
 def test_other_code_finds_the_same_difference(question, ours, theirs):
-    away = told.away(question, ours, theirs)
+    away = question.away(ours, theirs)
     assert [away.value, *away.interval()] == pytest.approx(apart(ours, theirs), abs=1e-9)
 
 
@@ -161,7 +161,7 @@ def test_what_was_promised_is_said_there(name, page):
         shown = [one for one, *_ in OF_THE_README]  # in its table, whose rows are compared below
         assert name in shown
     elif name == "fairness-front":
-        away = told.away(question, "pamal", "soup")
+        away = question.away("pamal", "soup")
         low, high = sorted(abs(100 * end) for end in away.interval())
         words = f"**{found['verdict'].iloc[0]}**"
         assert words in text

@@ -34,7 +34,7 @@ options = "draw=seed"
 name = "ls-again"
 experiment = "census"
 method = "ls"
-options = "draw=seed"
+options = "weights=[1, 2]; draw=seed"
 
 [[comparisons]]
 ours = "pamal"

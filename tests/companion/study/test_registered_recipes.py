@@ -50,7 +50,12 @@ def setting(name, experiment, method, options="draw=seed"):
 
 
 def hypothesis(family, ours, theirs):
-    fields = {"text": f"{ours} - {theirs}", "family": family, "ours": ours, "theirs": theirs}
+    fields = {
+        "text": f"{family}: {ours} - {theirs}",
+        "family": family,
+        "ours": ours,
+        "theirs": theirs,
+    }
     return "\n[[hypotheses]]\n" + "".join(f'{key} = "{text}"\n' for key, text in fields.items())
 
 
@@ -112,10 +117,13 @@ def bottleneck(folder):
     text = BOTTLENECK
     for k in (3, 6):
         width = f"bottleneck={k}; activation=leaky_relu; draw=seed"
-        text += setting(f"k={k}-pamal", "multimnist", "pamal", f"W=1; lam=0; {width}")
-        for recipe in ("ls", *(f"sweep-{place}" for place in (1, 2, 3, 4))):
-            text += setting(f"k={k}-{recipe}", "multimnist", "ls", width)
-        text += setting(f"k={k}-soup", "multimnist", "soup", width)
+        text += setting(f"k={k}-pamal", "multimnist", "pamal", f"W=1; lam=0; epochs=8; {width}")
+        text += setting(f"k={k}-ls", "multimnist", "ls", f"epochs=8; {width}")
+        for place in (1, 2, 3, 4):
+            of_one = f"weights=[{place}, 1]; epochs=2; {width}"
+            text += setting(f"k={k}-sweep-{place}", "multimnist", "ls", of_one)
+        of_soup = f"shared_epochs=4; epochs=6; {width}"
+        text += setting(f"k={k}-soup", "multimnist", "soup", of_soup)
     for k, other in ((3, "soup"), (6, "ls")):
         text += hypothesis("primary", f"k={k}-pamal", f"k={k}-{other}")
     for k in (3, 6):
@@ -142,8 +150,9 @@ def test_the_bottleneck_has_a_primary_and_a_family_for_each_width(tmp_path):
 
 
 def of_fairness(folder):
-    text = FAIRNESS + setting("pamal", "fairness", "pamal", "W=1; lam=0; draw=seed")
-    text += setting("soup", "fairness", "soup") + setting("ls", "fairness", "ls")
+    text = FAIRNESS + setting("pamal", "fairness", "pamal", "W=1; lam=0; epochs=8; draw=seed")
+    text += setting("soup", "fairness", "soup", "shared_epochs=4; epochs=6; draw=seed")
+    text += setting("ls", "fairness", "ls", "epochs=8; draw=seed")
     text += hypothesis("primary", "pamal", "soup") + hypothesis("five", "pamal", "ls")
     return register(folder, "fairness-front", text)
 
@@ -205,11 +214,26 @@ def test_a_network_without_a_number_is_not_chosen():
         ('name = "ls"', 'name = "ls-1"', "A sweep must have 4 settings, ls-1 to ls-4. Found ls-1"),
         ("base_rate = 0.062\n", "", "`base_rate` must be given"),
         (f"seeds = {SEEDS}", "seeds = [40]", "Two seeds of both sides must be the same"),
+        ("epochs=6", "epochs=7", "must make as many passes. Found 8 and 10"),
+        ('theirs = "ls"', 'theirs = "pamal"', "Two recipes of the same data must be compared"),
+        ('"five: pamal - ls"', '"primary: pamal - soup"', "each must be there once"),
+        ("limits = [0.01,", "limits = [-0.01,", "limits.0: Input should be greater than or equal"),
+        ("0.02, 0.005]", "0.02, 0.02]", "limits: Value error, each must be there once"),
+        ("base_rate = 0.062", "base_rate = 62", "base_rate: Input should be less than or equal"),
+        ('points = "four"', 'points = "four"\nsplit = "validation"', 'judged on the split "test"'),
+        ('theirs = "soup"', 'thiers = "soup"', "hypotheses.0.theirs: Field required"),
+        ('options = "epochs=8;', 'options = "W=1; epochs=8;', "that ls is recorded with. Found W"),
+        (
+            'method = "ls"\noptions = "epochs=8;',
+            'method = "soup"\noptions = "shared_epochs=4; epochs=6;',
+            "Settings must differ. Found soup and ls alike",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_together_is_refused(tmp_path, old, new, said):
     of_fairness(tmp_path)
     text = (tmp_path / "fairness-front.toml").read_text()
+    (tmp_path / "HASHES").unlink()
     assert old in text
     with pytest.raises(InputError, match=re.escape(said)):
         register(tmp_path, "fairness-front", text.replace(old, new))

@@ -14,6 +14,7 @@ from pamal_companion.study.statistics import (
     differs,
     holm,
     minus,
+    minus_with_counts,
     of_parts,
     seeds_to_decide,
     verdict,
@@ -198,17 +199,17 @@ def test_seeds_that_share_a_draw_are_compared_one_by_one_others_are_not():
     of_seed = rng.normal(0, 0.01, 8)
     ours, theirs = pd.Series(0.904 + of_seed), pd.Series(0.9 + of_seed)
     ours += rng.normal(0, 1e-4, 8)
-    assert word(minus(ours, theirs, paired=True)[0]) == "ahead"
-    away, seeds = minus(ours, theirs)
+    assert word(minus(ours, theirs, paired=True)) == "ahead"
+    away, seeds = minus_with_counts(ours, theirs)
     assert word(away) == "open" and seeds == (8, 8)
     assert away.error == pytest.approx(np.sqrt((ours.var() + theirs.var()) / 8))
 
 
 def test_runs_that_are_alike_at_every_seed_have_no_difference():
     one = pd.Series({5: 0.5, 6: 0.6})
-    assert minus(one, one.copy()) == (Estimate(0.0, 0.0, 1), (2,))
-    assert minus(one, one[::-1])[0] == Estimate(0.0, 0.0, 1)
-    away, seeds = minus(one, pd.Series({5: 0.5, 6: 0.6, 7: 0.6}))  # one has a seed more
+    assert minus_with_counts(one, one.copy()) == (Estimate(0.0, 0.0, 1), (2,))
+    assert minus(one, one[::-1]) == Estimate(0.0, 0.0, 1)
+    away, seeds = minus_with_counts(one, pd.Series({5: 0.5, 6: 0.6, 7: 0.6}))  # one has a seed more
     assert away.error > 0 and seeds == (2, 3)
 
 

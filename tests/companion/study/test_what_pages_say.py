@@ -427,7 +427,7 @@ def ends(setting, other, measure, runs):
     one, two = (
         frame.measured(runs, select(text), measure, "validation") for text in (setting, other)
     )
-    return minus(two, one)[0].interval()
+    return minus(two, one).interval()
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
