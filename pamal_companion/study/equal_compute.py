@@ -439,16 +439,16 @@ def dividends(question: Question) -> str:
     alone = question.records["8-stl-dividends"].values()
     if not all(unlearnt(run) for run in alone):
         raise ValueError("The sentence says that training on dividends alone never pays.")
-    ours, theirs = (
-        100 * more_tasks.best_of_each(question.records, of_tasks(question.records, 8, side)).mean()
+    best = {
+        side: more_tasks.best_of_each(question.records, of_tasks(question.records, 8, side)).mean()
         for side in ("pamal", "ls")
-    )
+    }
+    ours, theirs = (100 * its["dividends/accuracy"] for its in best.values())
     return (
         "One of the eight tasks, whether a person has dividends, is hardly learnt. A constant "
-        f"answer is right in {100 * CENSUS['dividends']:.1f} %, the best network of PaMaL in "
-        f"{ours['dividends/accuracy']:.1f} % and the best of eight LS in {theirs['dividends/accuracy']:.1f} %. A "
-        f"network that is trained on it alone is no better than the constant at any of "
-        f"{len(alone)} seeds."
+        f"answer is right in {100 * CENSUS['dividends']:.2f} %, the best network of PaMaL in "
+        f"{ours:.2f} % and the best of eight LS in {theirs:.2f} %. A network that is trained on it "
+        f"alone is no better than the constant at any of {len(alone)} seeds."
     )
 
 

@@ -1,10 +1,12 @@
 """What one run has beside a sweep and single-task networks, on records that are made up."""
 
+import json
 import warnings
 
+import numpy as np
 from made_up import record
 
-from pamal_companion.study import more_tasks, registered
+from pamal_companion.study import equal_compute, more_tasks, registered
 
 
 def test_each_side_has_its_best_its_passes_and_its_networks():
@@ -37,3 +39,21 @@ def test_pages_say_what_was_decided():
         warnings.simplefilter("error")  # of a hypervolume that is not exact
         found = registered.verdicts(registered.read("tasks"))["verdict"]
     assert found.tolist() == ["behind", "open", "ahead"]
+
+
+def test_one_of_eight_tasks_is_hardly_learnt():
+    """From the JSON alone."""
+    folder = registered.FOLDER / "tasks"
+
+    def best(pattern):
+        by_seed = {}
+        for path in folder.glob(pattern):
+            points = json.loads(path.read_text("utf-8"))["points"]
+            values = [p["metrics"]["dividends/accuracy"] for p in points if p["split"] == "test"]
+            seed = path.stem.rpartition("_")[2]
+            by_seed[seed] = max(by_seed.get(seed, 0), *values)
+        return 100 * np.mean([*by_seed.values()])
+
+    said = equal_compute.dividends(registered.known("tasks"))
+    assert f"PaMaL in {best('8-pamal_*'):.2f} % and" in said
+    assert f"eight LS in {best('8-ls-*'):.2f} %." in said
