@@ -100,12 +100,12 @@ class Method:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the tasks."""
+        """Return the names of the tasks."""
         return tuple(task.name for task in self.tasks)
 
     @property
     def active_penalty(self) -> Penalty | None:
-        """The penalty, unless its `lam` is 0."""
+        """Return the penalty, None if its `lam` is 0."""
         return self.penalty if self.penalty is not None and self.penalty.lam > 0 else None
 
     def __repr__(self) -> str:

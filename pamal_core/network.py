@@ -63,13 +63,13 @@ class Network(nn.Module, ABC):
 
     @property
     def trained_tasks(self) -> list[int]:
-        """The tasks that some member is trained on: the columns of `task_weights` that are not
-        0."""
+        """Return the tasks that some member is trained on: the columns of `task_weights` that are
+        not 0."""
         return self.task_weights.any(0).nonzero()[:, 0].tolist()
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
+        """Return the device of the weights."""
         return self.task_weights.device
 
     def get_extra_state(self) -> Tensor:
@@ -173,8 +173,8 @@ class Network(nn.Module, ABC):
 
     @property
     def alpha_names(self) -> list[str]:
-        """The names of the entries of an alpha: the tasks of a `Method` if each has a member, and
-        else alpha_1 to alpha_M."""
+        """Return the names of the entries of an alpha: the tasks of a `Method` if each has a
+        member, and else alpha_1 to alpha_M."""
         identity = torch.eye(self.num_members).to(self.task_weights)
         if self.task_names and torch.equal(self.task_weights, identity):
             return [*self.task_names]

@@ -71,7 +71,7 @@ class Training:
 
     @property
     def network(self) -> Network:
-        """The network to judge: with averaged weights if `train` has an `ema`."""
+        """Return the network to judge, with averaged weights if `train` has an `ema`."""
         if self.average is None:
             return self.method.network
         return cast(Network, self.average.module)

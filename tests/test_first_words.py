@@ -18,14 +18,13 @@ COMMANDS = ROOT / "pamal_companion" / "__main__.py"
 
 
 def without_a_verb(source):
-    """Return the line and name of each function, no property, whose docstring has no verb first."""
+    """Return the line and name of each function whose docstring has no verb first."""
     wrong = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         text = (ast.get_docstring(node) or "").strip()
-        decorators = " ".join(map(ast.unparse, node.decorator_list))
-        if "property" not in decorators and NOUNS.match(text):
+        if NOUNS.match(text):
             wrong.append((node.lineno, node.name))
     return wrong
 
@@ -46,7 +45,8 @@ def test_the_docstring_of_a_function_begins_with_a_verb(room):
 )
 def test_a_noun_at_the_beginning_is_found(text):
     assert without_a_verb(f'def f():\n    """{text}"""') == [(1, "f")]
-    assert without_a_verb(f'class A:\n    @property\n    def f(self):\n        """{text}"""') == []
+    of_a_property = f'class A:\n    @property\n    def f(self):\n        """{text}"""'
+    assert without_a_verb(of_a_property) == [(3, "f")]
 
 
 def test_a_verb_at_the_beginning_is_none():

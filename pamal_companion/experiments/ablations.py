@@ -14,10 +14,17 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_companion.data.splits import Splits
-from pamal_companion.experiments import census, listed, multimnist
+from pamal_companion.experiments import census, multimnist
 from pamal_companion.runs import grid
 from pamal_companion.runs.experiment import Experiment
-from pamal_companion.runs.options import Count, Folder, Natural, NonNegative, Options
+from pamal_companion.runs.options import (
+    Count,
+    Folder,
+    Natural,
+    NonNegative,
+    Options,
+    as_tuple,
+)
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import file_name, sweep
 from pamal_core.errors import InputError
@@ -30,7 +37,7 @@ LAMS = (0.0, 2.0, 5.0, 10.0)
 # The part of the grids of PHN and COSMOS that the sample is for.
 EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
 Some = Field(min_length=1)
-Listed = BeforeValidator(listed)
+Listed = BeforeValidator(as_tuple)
 
 
 class AblationOptions(Options):

@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pamal_companion.experiments import listed
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import (
     Count,
@@ -14,6 +13,7 @@ from pamal_companion.runs.options import (
     Options,
     Positive,
     Strength,
+    as_tuple,
     kind_of,
 )
 
@@ -69,7 +69,7 @@ class CensusOptions(Options):
     lam: Strength = 5.0
     tasks: Annotated[
         tuple[Question, ...],
-        BeforeValidator(lambda given: tuple(sorted({*listed(given)}, key=str))),
+        BeforeValidator(lambda given: tuple(sorted({*as_tuple(given)}, key=str))),
         Field(min_length=2),
     ] = ("age", "education")
     masters: Literal["mended", "as_released"] = "mended"

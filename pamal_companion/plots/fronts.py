@@ -13,6 +13,7 @@ from scipy.spatial import ConvexHull
 
 from pamal_companion.fronts.seeds import OverSeeds
 from pamal_companion.plots import captions, style
+from pamal_companion.plots.words import ranged
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective, check_same_objectives
@@ -73,7 +74,7 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             ax.margins(0.2)
         x, y = next(iter(view.values())).objectives
         style.label_once(part, named(x), named(y, "\n"))
-    number = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+    number = ranged(counts)
     words = (
         f"A run leaves a choice of {number} networks of which none dominates another (filled), "
         f"of {points} along α₁, the share of the first member."

@@ -207,7 +207,7 @@ def member_names(front: Front) -> list[str]:
 
 
 def few_ticks(axis: Axis, objective: Objective) -> None:
-    """Few ticks; an accuracy is a share, shown in per cent."""
+    """Set few ticks. An accuracy is a share, shown in per cent."""
     axis.set_major_locator(MaxNLocator(3))
     if objective.name.endswith("/accuracy"):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.4g}%")

@@ -2,11 +2,19 @@
 
 from collections.abc import Iterable
 
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+WORDS += ["eleven", "twelve"]
+
 
 def listed(names: Iterable[object]) -> str:
     """Return names or numbers in a row: a, b and c."""
     *most, last = map(str, names)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def in_words(number: float) -> str:
+    """Return a whole number as a word up to twelve, and in digits beyond."""
+    return WORDS[int(number)] if number < len(WORDS) else f"{int(number):,}"
 
 
 def out_of(count: int, number: int) -> str:

@@ -88,7 +88,7 @@ class RunFiles:
 
     @property
     def shared(self) -> "RunFiles":
-        """Those of the network that the members of a soup begin as."""
+        """Return the files of the network that the members of a soup begin as."""
         return RunFiles(self.record.with_name(f"{self.record.stem}.shared.json"))
 
     def start(self, key: str) -> "RunFiles":
@@ -98,7 +98,8 @@ class RunFiles:
 
     @contextmanager
     def claimed(self, wait: bool) -> Iterator[None]:
-        """Nobody else makes the run meanwhile; BusyError at once, unless `wait`, if somebody does.
+        """Keep others from making the run meanwhile. Raise BusyError at once, unless `wait`, if
+        somebody makes it already.
 
         What a process left behind that was killed while it wrote is removed.
         """

@@ -47,17 +47,17 @@ class Run:
 
     @property
     def notebook(self) -> str | None:
-        """The notebook that makes it; None for a run of an ablation alone."""
+        """Return the notebook that makes the run, None for one of an ablation alone."""
         return self.experiment if self.records[0].startswith(f"{self.experiment}/") else None
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What papermill, or `Options`, is given."""
+        """Return the parameters that papermill or `Options` gets."""
         return {"data": "full", "method": self.method, **self.options, "seed": self.seed}
 
     @property
     def cost(self) -> Any:
-        """What it asks for: see `cost`."""
+        """Return the row of `costs.csv` for a run of this kind."""
         return cost(self.experiment, self.method)
 
     def is_done(self, results: Path) -> bool:

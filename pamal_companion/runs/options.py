@@ -27,10 +27,6 @@ SETTINGS = {"W", "lam", "p", "balancing", "task"}
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
 """What does not tell runs apart, or is a field of a record of its own."""
 
-NOT_BUILT = {"epochs", "batch_size", "average", "batch_norm", "grid", "measure_training"}
-NOT_BUILT |= {"precision"}
-"""Options that change neither the method that is built nor its optimiser."""
-
 GIVEN = SETTINGS | {"lr_scaling"}
 """What the cells of notebooks give, whatever the method is."""
 
@@ -38,8 +34,9 @@ OF_DATA = {"data", "data_root", "offset", "split", "draw", "antialias", "masters
 OF_DATA |= {"size", "limit", "setting", "augment", "depth_scaling", "validation"}
 """What changes the data."""
 
-
-NOT_BUILT |= OF_DATA | NOT_IDENTITY
+NOT_BUILT = {"epochs", "batch_size", "average", "batch_norm", "grid", "measure_training"}
+NOT_BUILT |= {"precision"} | OF_DATA | NOT_IDENTITY
+"""Options that change neither the method that is built nor its optimiser."""
 
 
 def _folder(given: str) -> str:
@@ -304,3 +301,11 @@ def parse_value(text: str) -> Any:
         with suppress(KeyError, ValueError):
             return read(text)
     return text
+
+
+def as_tuple(value: object) -> tuple[object, ...]:
+    """Return a tuple of one value, of a list, or of one text with commas, as papermill passes it
+    on."""
+    if isinstance(value, str):
+        return tuple(parse_value(part.strip()) for part in value.split(","))
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

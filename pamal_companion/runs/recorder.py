@@ -269,8 +269,9 @@ class Recorder:
 
     @property
     def network(self) -> Network | None:
-        """The trained network, None if the run is not finished or its weights are not at hand. The
-        options do not say how to build a variant, so that it is at hand where it was trained."""
+        """Return the trained network, None if the run is not finished or its weights are not at
+        hand. The options do not say how to build a variant, so that it is at hand where it was
+        trained."""
         is_known = self.record is not None and self.variant is None
         files = self.files if is_known else None
         if self._network is None and files is not None and files.weights.exists():

@@ -103,7 +103,7 @@ class About(BaseModel):
 
     @property
     def about(self) -> dict[str, Any]:
-        """The fields that say what the run is."""
+        """Return the fields that say what the run is."""
         return {name: getattr(self, name) for name in ABOUT}
 
 
@@ -149,7 +149,7 @@ class Record(About):
 
     @property
     def seconds(self) -> float:
-        """Of training and evaluation; 0 for what was not measured."""
+        """Return the seconds of training and evaluation, 0 for a part that was not measured."""
         return sum(self.cost.get(part) or 0.0 for part in ("train_seconds", "evaluate_seconds"))
 
     def front(self, split: str = "validation") -> Front:

@@ -20,6 +20,7 @@ from pamal_companion.study import (
 from pamal_companion.study.claim import judge
 from pamal_companion.study.claims import FINDINGS
 from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.hypotheses import FOUR, ONE
 from pamal_companion.study.measures import points_apart
 
 OF_THE_PAPER = 50
@@ -30,7 +31,7 @@ ON_THREE = "MultiMNIST3, rate 0.001: PaMaL's front against LS"
 DATA = ("multimnist", "census")
 
 
-def in_three_sentences(runs: Runs) -> str:
+def in_three_paragraphs(runs: Runs) -> str:
     """Return whether the paper holds, what PaMaL buys, and who should use it."""
     return "\n\n".join([whether_it_holds(runs), what_it_buys(), who_should_use_it()])
 
@@ -94,9 +95,9 @@ def who_should_use_it() -> str:
     registered.estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
     census = registered.known("census-at-equal-cost")
     registered.estimate(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
-    question, four = equal_compute.forty(), equal_compute.FOUR
-    registered.estimate(question, f"chosen network of PaMaL, {four} - the better LS", "level")
-    one_draw = f"chosen network of PaMaL, {equal_compute.ONE} - the better LS"
+    question = equal_compute.forty()
+    registered.estimate(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
+    one_draw = f"chosen network of PaMaL, {ONE} - the better LS"
     registered.estimate(question, one_draw, "open")
     equal_compute.leads_of_tuned_ls(census)
     if (middle := dial.word(OF_THE_PAPER, "the middle")) != "behind":

@@ -42,8 +42,12 @@ def words(tables: Iterable[pd.DataFrame]) -> str:
     headings = [str(heading) for table in tables for heading in table]
     has_one = NETWORK in headings
     has_loss = any(has_unit(heading.rpartition(" ")[0]) for heading in headings)
-    said = [END, ONE * has_one, VERDICTS, LOSSES * has_loss, SEEDS]
-    return " ".join(part for part in said if part)
+    said = [END, VERDICTS, SEEDS]
+    if has_one:
+        said.insert(1, ONE)
+    if has_loss:
+        said.insert(-1, LOSSES)
+    return " ".join(said)
 
 
 def tables(

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pamal_companion.plots.words import in_words
 from pamal_companion.runs.records import Record
 from pamal_companion.study import comparisons, equal_compute, frame, paper, registered, told
 from pamal_companion.study.frame import Runs, Setting, select
+from pamal_companion.study.hypotheses import FOUR, ONE
 from pamal_companion.study.measured import MeasuredRun
 from pamal_companion.study.registered import estimate
 from pamal_companion.study.statistics import (
@@ -24,14 +26,7 @@ from pamal_companion.study.statistics import (
 )
 
 CHOSEN, FRONT = "chosen hypervolume", "hypervolume"
-WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-WORDS += ["eleven", "twelve"]
 BEYOND = "[all comparisons at equal compute](../results/beyond.html)"
-
-
-def in_words(number: float) -> str:
-    """Return a whole number as a word up to twelve, and in digits beyond."""
-    return WORDS[int(number)] if number < len(WORDS) else f"{int(number):,}"
 
 
 def paragraphs(record: Record, runs: Runs) -> list[str]:
@@ -138,7 +133,7 @@ def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -
     return minus(one, two, frame.are_paired(runs, ours, theirs))
 
 
-def volume(found: Estimate) -> str:
+def in_volume(found: Estimate) -> str:
     """Return a difference of two hypervolumes with its interval."""
     return with_minus(f"hypervolume {bracket(found)}")
 
@@ -149,7 +144,7 @@ def _networks(pair: Pair, runs: Runs) -> str:
     points = _accuracy(runs, pair.ours) - _accuracy(runs, pair.ls)
     seeds = f"{len(runs[pair.ours])} and {len(runs[pair.ls])} seeds"
     amount = f"{abs(points):.1f} points" if abs(points) >= 0.05 else "less than 0.1 points"
-    sure, side = f"({volume(found)}, {seeds})", "above" if points > 0 else "below"
+    sure, side = f"({in_volume(found)}, {seeds})", "above" if points > 0 else "below"
     return {
         "ahead": f"{pair.name} is ahead by {amount} {sure}.",
         "behind": f"LS is ahead by {amount} {sure}.",
@@ -162,10 +157,10 @@ def _fronts(pair: Pair, runs: Runs) -> str:
     """Return whether a whole front is ahead of the one network of LS, on validation."""
     found = away(runs, pair.ours, pair.ls, FRONT, "validation")
     return {
-        "ahead": f"On validation PaMaL's whole front is ahead of it ({volume(found)}).",
-        "behind": f"On validation even PaMaL's whole front is behind it ({volume(found)}).",
-        "level": f"On validation PaMaL's whole front is level with it ({volume(found)}).",
-        "open": f"Whether PaMaL's front is ahead of it on validation is open ({volume(found)}).",
+        "ahead": f"On validation PaMaL's whole front is ahead of it ({in_volume(found)}).",
+        "behind": f"On validation even PaMaL's whole front is behind it ({in_volume(found)}).",
+        "level": f"On validation PaMaL's whole front is level with it ({in_volume(found)}).",
+        "open": f"Whether PaMaL's front is ahead of it on validation is open ({in_volume(found)}).",
     }[word(found)]
 
 
@@ -202,11 +197,11 @@ def of_steps(runs: Runs) -> str:
         "**Why does LS win, and what can PaMaL do?** PaMaL's four draws share one step of the "
         "optimiser, so LS takes four times as many steps from the same compute. If LS takes as few "
         "steps, with batches four times as large, PaMaL's front is ahead of LS "
-        f"({volume(steps)}). You can also give PaMaL those steps: take one draw in each, for forty "
-        f"epochs. Its front is then ahead of LS of forty epochs ({volume(front)}), because more "
-        "steps help PaMaL as well. PaMaL has twice the rate of LS here, but LS of forty epochs is "
-        "no better at that rate. Between single networks, LS and the one that you would choose "
-        f"from this front, the comparison is open ({volume(network)} on test)."
+        f"({in_volume(steps)}). You can also give PaMaL those steps: take one draw in each, for "
+        f"forty epochs. Its front is then ahead of LS of forty epochs ({in_volume(front)}), "
+        "because more steps help PaMaL as well. PaMaL has twice the rate of LS here, but LS of "
+        "forty epochs is no better at that rate. Between single networks, LS and the one that you would choose "
+        f"from this front, the comparison is open ({in_volume(network)} on test)."
     )
 
 
@@ -223,9 +218,9 @@ def of_the_rate(runs: Runs) -> str:
     return (
         "**A part of the lead at equal epochs is the learning rate.** PaMaL has twice the rate of "
         "LS, as in the paper. After ten epochs LS with the doubled rate is ahead of LS with its "
-        f"own ({volume(gain)} on test). PaMaL's front is still ahead of LS with the doubled rate "
-        f"({volume(front)}), but between single networks the comparison is open "
-        f"({volume(network)} on test)."
+        f"own ({in_volume(gain)} on test). PaMaL's front is still ahead of LS with the doubled "
+        f"rate ({in_volume(front)}), but between single networks the comparison is open "
+        f"({in_volume(network)} on test)."
     )
 
 
@@ -234,7 +229,7 @@ def of_the_soup(runs: Runs) -> str:
     question = equal_compute.forty()
     four, one = (
         with_minus(estimate(question, f"front of PaMaL, {draws} - front of the better soup", word))
-        for draws, word in ((equal_compute.FOUR, "ahead"), (equal_compute.ONE, "level"))
+        for draws, word in ((FOUR, "ahead"), (ONE, "level"))
     )
     return (
         "**The strongest baseline is a rewarded soup**, and the paper does not have it. After "

@@ -40,7 +40,7 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
 
 
-PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
+AS_PRINTED, AS_IN_TEXT = ", with the sign as printed", ", with the sign of the text"
 """How a claim says which sign the penalty has."""
 
 
@@ -58,7 +58,7 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
         return claim.rpartition(": ")[0] if claim.endswith(tuple(paper.DATA.values())) else claim
 
     def evidence(claim: str, word: str, lines: str) -> Html:
-        other = words.get(claim.replace(PRINTED, TEXT), word)
+        other = words.get(claim.replace(AS_PRINTED, AS_IN_TEXT), word)
         is_of_one_sign = word == "holds" != other
         return _folded(f"{lines}\nWith the sign of the text: {other}" if is_of_one_sign else lines)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pamal_companion.plots.fronts import seeds_figure
+from pamal_companion.plots.words import ranged
 from pamal_companion.runs import grid
 from pamal_companion.runs.options import OF_DATA
 from pamal_companion.runs.records import Record
@@ -174,7 +175,7 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     named = {s: (s.name("average"), weights(s)) for s in made}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
     found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
-    return found.rename_axis(["setting", "weights"][: 2 if made else 1])
+    return found.rename_axis(["setting", "weights"] if made else ["setting"])
 
 
 def weights(setting: Setting) -> str:
@@ -261,8 +262,7 @@ def figure_4(data: str, runs: Runs) -> Figure:
             baselines[f"{name}, tuned"] = next(iter(best.values())).front("test")
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
-        seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
-        provenance += f" Baselines: {seeds} seeds each."
+        provenance += f" Baselines: {ranged(counts)} seeds each."
     if baselines:
         said = "one seed, the setting of their authors, and the best on validation."
         provenance += f" {' and '.join(sweeps.values())}: {said}"

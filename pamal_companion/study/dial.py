@@ -85,15 +85,7 @@ def undying() -> Question:
 
 
 def of_the_undying(question: Question) -> str:
-    """Return the two words that decide whether a front pays behind features that cannot die; the
-    progress alone until the last run is made."""
-    if question.progress != "complete":
-        return (
-            "**Does a front pay where features cannot die?** We do not know yet. With 3 and 6 "
-            "features and a LeakyReLU we compare one run of PaMaL with the strongest other recipe "
-            f"at equal compute. The question is registered and **{question.progress}**. Its two "
-            "words will stand here, and until the last run nobody looks at a number."
-        )
+    """Return the two words that decide whether a front pays behind features that cannot die."""
     networks = beside(question)
     if networks["as a constant"].any():
         raise ValueError("The sentences say that no task ends at the loss of a constant answer.")

@@ -14,14 +14,20 @@ from pamal_companion.study.claim import judge
 from pamal_companion.study.constant import CENSUS, unlearnt
 from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Runs
-from pamal_companion.study.hypotheses import better, middle_volume, numbers, of_tasks
+from pamal_companion.study.hypotheses import (
+    FOUR,
+    ONE,
+    SETTINGS,
+    better,
+    four_ls,
+    middle_volume,
+    numbers,
+    of_tasks,
+)
 from pamal_companion.study.recipes import Contender, Recipe
 from pamal_companion.study.registered import Question, estimate
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus
 
-FOUR, ONE = "four stratified draws", "one draw"
-SETTINGS = {FOUR: "pamal-four-stratified", ONE: "pamal-one-draw"}
-WEIGHTS = (0.2, 0.4, 0.6, 0.8)
 FAIRNESS = "[fairness](fairness.html)"
 """The link to a page from the output of a cell, which has no other name for it than its file."""
 PHN = "MultiMNIST: PHN tuned on one seed, p = 2, against PaMaL"
@@ -35,11 +41,6 @@ def forty() -> Question:
 def sweeps() -> Question:
     """Return the registration of one run against four LS."""
     return registered.known("one-run-against-a-sweep")
-
-
-def sweep(data: str) -> list[str]:
-    """Return the four settings of LS that are a sweep on `data`."""
-    return [f"{data}-ls-{weight}" for weight in WEIGHTS]
 
 
 def specialists(question: Question, names: Sequence[str]) -> np.ndarray:
@@ -56,7 +57,7 @@ def answer() -> str:
     estimate(sweeps(), "Census: four points of PaMaL - four LS", "behind")
     over_ls = best - specialists(question, [better(question.records, "ls")])
     over_soup = best - specialists(question, [better(question.records, "soup")])
-    people = specialists(sweeps(), sweep("census")) - specialists(sweeps(), ["census-pamal"])
+    people = specialists(sweeps(), four_ls("census")) - specialists(sweeps(), ["census-pamal"])
     for other in ("a sweep of four LS", "one LS"):
         estimate(census(), f"{told.OURS} - {other}", "level")
     fairness = registered.known("fairness-front")
@@ -95,7 +96,7 @@ def on_digits() -> list[Contender]:
         ("PaMaL, one draw", networks, "", long, [SETTINGS[ONE]]),
         ("rewarded soup", networks, two, long, [better(long, "soup")]),
         ("one LS", "1 network", two, long, [better(long, "ls")]),
-        ("sweep of four LS", "4 networks", "", short, sweep("multimnist")),
+        ("sweep of four LS", "4 networks", "", short, four_ls("multimnist")),
     ]
     every = []
     for words, kept, tried, records, names in settings:
@@ -153,11 +154,8 @@ LEVEL = ("one LS", "a sweep from one LS", "a rewarded soup", "PaMaL with one dra
 
 
 def for_census() -> str:
-    """Return which recipe to take for sixteen passes over Census; the progress alone until the last
-    run is made."""
+    """Return which recipe to take for sixteen passes over Census."""
     question = census()
-    if question.progress != "complete":
-        return f"**The comparison on Census is {question.progress}.**"
     primary = estimate(question, SWEEP_OF_FOUR, "level")
     phn = estimate(question, f"{told.OURS} - PHN", "ahead")
     alone = estimate(question, f"{told.OURS} - one LS", "level")
@@ -173,10 +171,8 @@ def for_census() -> str:
 
 def tuned_alike() -> str:
     """Return how the comparison on Census was made in which every recipe is tuned, and what it says
-    of the earlier ones; the progress alone until the last run is made."""
+    of the earlier ones."""
     question = census()
-    if question.progress != "complete":
-        return f"**This comparison is {question.progress}.**"
     estimate(question, f"{told.OURS} - a sweep of four LS", "level")
     others = [f"{name} ({estimate(question, f'{told.OURS} - {name}', 'level')})" for name in LEVEL]
     start = estimate(question, START, "level")
@@ -328,7 +324,7 @@ def against_a_sweep() -> str:
     digits = estimate(question, "MultiMNIST: four points of PaMaL - four LS", "ahead")
     census = estimate(question, "Census: four points of PaMaL - four LS", "behind")
     gain, loss = (
-        specialists(question, [f"{data}-pamal"]) - specialists(question, sweep(data))
+        specialists(question, [f"{data}-pamal"]) - specialists(question, four_ls(data))
         for data in ("multimnist", "census")
     )
     middle, single = beyond_the_sweep()
@@ -359,7 +355,7 @@ def beyond_the_sweep() -> tuple[Estimate, Estimate]:
     """Return by how much the middle network of PaMaL, and one LS of forty epochs at its better
     rate, are above a sweep on MultiMNIST, in hypervolume on test."""
     long, question = forty(), sweeps()
-    theirs = numbers(question.records, sweep("multimnist"), "test")
+    theirs = numbers(question.records, four_ls("multimnist"), "test")
     middle = numbers(question.records, ["multimnist-pamal"], "test", middle_volume)
     single = numbers(long.records, [better(long.records, "ls")], "test")
     return minus(middle, theirs, paired=True), minus(single, theirs, paired=True)

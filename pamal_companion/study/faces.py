@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from pamal_companion.plots.words import listed
+from pamal_companion.plots.words import in_words, listed
 from pamal_companion.study import frame
-from pamal_companion.study.beside_ls import in_words
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.fronts import middle
 from pamal_companion.study.measures import margin

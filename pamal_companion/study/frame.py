@@ -51,7 +51,7 @@ ENSEMBLES = ("pamal", "low_rank")
 
 class Setting(NamedTuple):
     """What was trained, but for its seed. `options` are those that differ from the paper's
-    (`paper.setting`), by name; `data` is one where they are not the full ones."""
+    (`paper.options_of_run`), by name; if the data are not the full ones, `data` is one."""
 
     experiment: str
     method: str
@@ -60,7 +60,7 @@ class Setting(NamedTuple):
     @property
     def values(self) -> dict[str, Any]:
         """Return every option."""
-        return {**paper.setting(self.experiment, self.method), **dict(self.options)}
+        return {**paper.options_of_run(self.experiment, self.method), **dict(self.options)}
 
     @property
     def tasks(self) -> Sequence[str]:
@@ -144,7 +144,7 @@ Runs = Mapping[Setting, Mapping[int, Record | MeasuredRun]]
 
 def setting(experiment: str, method: str, /, **options: Any) -> Setting:
     """Return the setting of runs with these `options`, whatever else is as in the paper."""
-    usual = paper.setting(experiment, method)
+    usual = paper.options_of_run(experiment, method)
     keys = {name: paper.key_of(value) for name, value in options.items()}
     differing = {n: v for n, v in keys.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))

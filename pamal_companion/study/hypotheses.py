@@ -27,17 +27,20 @@ from pamal_core.objectives import Objective
 WIDTHS = (2, 3, 4, 6, 10, 50)
 """Of the dial of conflict: features between encoder and heads."""
 NUMBERS_OF_TASKS = (2, 4, 8)
+ONE, FOUR = "one draw", "four stratified draws"
+SETTINGS = {ONE: "pamal-one-draw", FOUR: "pamal-four-stratified"}
+"""The settings of PaMaL that make forty passes over MultiMNIST, by their draws in a step."""
 
 
 class Hypothesis(NamedTuple):
     """One of a family.
 
     - `away`: what is estimated, larger is better.
-    - `p`: that there is nothing.
+    - `p`: of the hypothesis that the difference is 0.
     - `margin`: within which two are level; 0 where nothing is.
-    - `words`: where there is something, by its sign.
+    - `words`: the verdicts for a positive and for a negative difference.
     - `family`: that Holm's correction is over.
-    - `beyond`: whether there is something only if the estimate is beyond the margin, too.
+    - `beyond`: whether a difference counts only if it is beyond the margin, too.
     """
 
     text: str
@@ -59,9 +62,11 @@ class Hypothesis(NamedTuple):
         return verdict(self.away.value, p, p_level, self.words, within)
 
 
-def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") -> Hypothesis:
+def difference(
+    text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]", margin: float = WITHIN
+) -> Hypothesis:
     """Return ours - theirs, seed by seed."""
-    return of_estimate(text, minus(ours, theirs, paired=True))
+    return of_estimate(text, minus(ours, theirs, paired=True), margin)
 
 
 def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis:
@@ -130,13 +135,17 @@ def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
     return fronts_along_the_dial(records, (3, 4, 6, 10))
 
 
+def four_ls(data: str) -> list[str]:
+    """Return the four settings of LS that are a sweep on `data`."""
+    return [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
+
+
 def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
     """Return the hypotheses on one run against a sweep: its front, and four of its points,
     against four LS of as many passes in all."""
     family = []
     for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
-        names = [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
-        theirs = numbers(records, names, "test")
+        theirs = numbers(records, four_ls(data), "test")
         ours = pairs(records, [f"{data}-pamal"])
         eleven = numbers(records, [f"{data}-pamal"], "test")
         four = pd.Series({seed: Measure().of_four(pair) for seed, pair in ours.items()})
@@ -159,10 +168,7 @@ def forty_passes(records: Records) -> list[Hypothesis]:
     soup = numbers(records, [better(records, "soup")], "test")
     single = numbers(records, [better(records, "ls")], "test")
     fronts, networks = [], []
-    for text, name in (
-        ("one draw", "pamal-one-draw"),
-        ("four stratified draws", "pamal-four-stratified"),
-    ):
+    for text, name in SETTINGS.items():
         front = numbers(records, [name], "test")
         fronts.append(difference(f"front of PaMaL, {text} - front of the better soup", front, soup))
         runs = records[name].items()
@@ -231,8 +237,8 @@ def fairness_by_picks(records: Records) -> list[Hypothesis]:
     others = {"a rewarded soup": "soup", "one LS": "ls", "a sweep of four LS": "sweep"}
     family = []
     for words, recipe in others.items():
-        away = minus(ours, by_picks(records, recipe), paired=True)
-        one = of_estimate(f"the best variant of PaMaL - {words}: right picks", away, 0.005)
+        text = f"the best variant of PaMaL - {words}: right picks"
+        one = difference(text, ours, by_picks(records, recipe), margin=0.005)
         family.append(one._replace(beyond=True))
     return family
 

@@ -48,7 +48,7 @@ class MeasuredRun:
         return Record.read(self.path)
 
     def hypervolume(self, split: str = "validation") -> float:
-        """Return that of all points of `split`; NaN where there is none."""
+        """Return the hypervolume of all points of `split`, NaN if there is none."""
         return self.measures.get(split, {}).get("hypervolume", float("nan"))
 
     def __getattr__(self, name: str) -> Any:

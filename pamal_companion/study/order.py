@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtri
 from scipy.stats import rankdata
 
-from pamal_companion.study.statistics import LEVEL, Sample
+from pamal_companion.study.statistics import SIGNIFICANT, Sample
 
 DRAWS = 2000
 SURE = 0.025
@@ -39,7 +39,7 @@ def of_order(ours: Sample, theirs: Sample) -> Order:
     found = float(_ranks(ours.mean) @ ranks)
     shuffled = rng.permuted(np.tile(_ranks(ours.mean), (DRAWS, 1)), axis=1) @ ranks
     p = float((1 + (shuffled >= found - 1e-9).sum()) / (1 + DRAWS))
-    if p < LEVEL:
+    if p < SIGNIFICANT:
         return Order(found, p, "reproduced")
     again = _drawn_again(ours, theirs, rng)
     if np.isnan(again).any():

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pamal_companion.plots.words import listed
+from pamal_companion.plots.words import in_words, listed
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import beside_ls, frame, paper, tables
-from pamal_companion.study.beside_ls import in_words
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.fronts import span
 from pamal_companion.study.statistics import Estimate, with_minus

@@ -30,7 +30,7 @@ ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 
 
 @cache
-def setting(experiment: str, method: str) -> Mapping[str, Any]:
+def options_of_run(experiment: str, method: str) -> Mapping[str, Any]:
     """Return every option of a run as the paper has it; what its method does not use has the common
     default."""
     options = options_of(experiment)

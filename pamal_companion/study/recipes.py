@@ -73,19 +73,15 @@ def means_within(question: Question, limits: Sequence[float]) -> dict[str, pd.Da
     return means
 
 
-def seconds(question: Question, recipe: str) -> float:
-    """Return the mean seconds that a recipe trained for, all its networks together. A start that
-    they share counts once, by its share of the epochs."""
-    return _seconds(of_recipe(question, recipe))
-
-
 def of_recipe(question: Question, recipe: str) -> Records:
     """Return the records of the settings of a recipe, by their names and by seed."""
     names = per_pass.settings_of(recipe, question.records)
     return {name: question.records[name] for name in names}
 
 
-def _seconds(records: Records) -> float:
+def seconds(records: Records) -> float:
+    """Return the mean seconds that a recipe trained for, all its networks together. A start that
+    they share counts once, by its share of the epochs."""
     total = 0.0
     for place, by_seed in enumerate(records.values()):
         runs = by_seed.values()
@@ -126,7 +122,7 @@ def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -
             f"best {units[0]} ↑": number(row[first], 3),
             f"smallest {units[1]} ↓": number(row[second], 4),
             "kept": said.kept,
-            "seconds": f"{seconds(question, recipe):.0f}",
+            "seconds": f"{seconds(of_recipe(question, recipe)):.0f}",
             "rate": rates[said.in_grid],
         }
     found = pd.DataFrame(rows).T.rename_axis("recipe")
@@ -175,7 +171,7 @@ def by_volume(every: Sequence[Contender], *, with_seconds: bool = True) -> pd.Da
             row[f"best at {name} % ↑"] = number(best, 2)
         row |= {"kept": one.kept, "rate": one.rate, "seeds": str(len(volumes))}
         if with_seconds:
-            row["seconds"] = f"{_seconds(one.records):.0f}"
+            row["seconds"] = f"{seconds(one.records):.0f}"
         rows[one.words] = row
     found = pd.DataFrame(rows).T.rename_axis("recipe")
     return found.loc[sorted(means, key=lambda name: -means[name])]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pamal_companion.runs.methods import affects
 
-PRINTED = Path(__file__).with_name("printed") / "settings.csv"
+FILE = Path(__file__).with_name("printed") / "settings.csv"
 """What appendices A1 and C1 of the paper say of each experiment, a row for each part."""
 MANY = 6
 """Number of layers of a part of a network above which they are counted, not listed."""
@@ -34,7 +34,7 @@ def table(experiment: str, options: Any, method: Any, splits: Any) -> pd.DataFra
         "training": f"{options.epochs} epochs, batches of {options.batch_size}",
         "draws": _drawn(method),
     }
-    printed = pd.read_csv(PRINTED, keep_default_na=False).query("experiment == @experiment")
+    printed = pd.read_csv(FILE, keep_default_na=False).query("experiment == @experiment")
     frame = pd.DataFrame({"here": here})
     if len(printed):
         frame.insert(0, "paper", printed.set_index("part")["paper"])

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.05
+SIGNIFICANT = 0.05
 """What a two-sided p must be below: that the 95 % interval leaves the bound out."""
 WITHIN = 0.002
 """How near two accuracies or hypervolumes are that are level."""
 MOST = 1000
-"""Seeds beyond which none are counted."""
+"""The largest number of seeds that `seeds_to_decide` tries."""
 Number = Any
 """A number, or an array of them; several broadcast."""
 Values: TypeAlias = Sequence[float] | np.ndarray | pd.Series
@@ -113,7 +113,7 @@ class Estimate(NamedTuple):
 def differs(away: Estimate, tolerance: Number) -> Any:
     """Return whether the 95 % interval of ours - theirs leaves out the whole tolerance, which was
     declared before, and not only 0."""
-    return 2 * np.minimum(away.above(tolerance), away.below(-tolerance)) < LEVEL
+    return 2 * np.minimum(away.above(tolerance), away.below(-tolerance)) < SIGNIFICANT
 
 
 def verdict(
@@ -133,9 +133,9 @@ def verdict(
 
     Otherwise it is "open".
     """
-    if p < LEVEL and abs(estimate) > within:
+    if p < SIGNIFICANT and abs(estimate) > within:
         return words[0] if estimate > 0 else words[1]
-    return "level" if p_level < LEVEL else "open"
+    return "level" if p_level < SIGNIFICANT else "open"
 
 
 def word(away: Estimate, within: float = WITHIN) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from pamal_companion.plots.words import listed
+from pamal_companion.plots.words import listed, ranged
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.hypotheses import WITHIN_PICKS, by_picks
 from pamal_companion.study.registered import Question
@@ -20,8 +20,7 @@ def between(numbers: Iterable[float], digits: int = 1) -> str:
     low, *_, high = sorted(numbers)
     if low <= 0:
         raise ValueError(f"A sentence is written for positive numbers. Found {low}.")
-    texts = dict.fromkeys(f"{number:.{digits}f}" for number in (low, high))
-    return " to ".join(texts)
+    return ranged([low, high], f".{digits}f")
 
 
 def reached(question: Question, recipe: str) -> float:
@@ -30,9 +29,7 @@ def reached(question: Question, recipe: str) -> float:
 
 
 def of_fairness(question: Question) -> str:
-    """Return the answer of the page of fairness; the progress alone until the last run is made."""
-    if question.progress != "complete":
-        return f"**The comparison with other recipes is {question.progress}.**"
+    """Return the answer of the page of fairness."""
     theirs = [
         "one LS",
         "a sweep of four LS",
@@ -95,10 +92,7 @@ def at_other_limits(question: Question) -> str:
 
 
 def of_picks(question: Question) -> str:
-    """Return what came of the comparison by whom a network picks; the progress alone until the last
-    run is made."""
-    if question.progress != "complete":
-        return f"**This comparison is {question.progress}.**"
+    """Return what came of the comparison by whom a network picks."""
     registered.estimate(question, f"{OURS} - {BY_PICKS}", "open")
     ours, theirs, ls = (by_picks(question.records, name) for name in ("pamal", "soup", "ls"))
     away = minus(ours, theirs, paired=True)

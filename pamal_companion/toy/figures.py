@@ -56,7 +56,8 @@ def trajectories_figure(
     are `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
     members dashed lines, stronger with time, show the subspace."""
     columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
-    figure, axes = style.panels(panels, columns, height, phone=1 + small, sharex=True, sharey=True)
+    phone = 2 if small else 1
+    figure, axes = style.panels(panels, columns, height, phone=phone, sharex=True, sharey=True)
     for ax, (name, outcome) in zip(axes, panels.items(), strict=True):
         ax.plot(*outcome.front.T, **FRONT, label="analytic front")
         if outcome.num_members == 1:

@@ -37,7 +37,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For records and figures."""
+        """Return the name for records and figures."""
         balanced = "" if self.balancing == "none" else f", {self.balancing} balancing"
         return f"{'LS' if self.method == 'ls' else 'PaMaL'}, c = {self.scale:g}{balanced}"
 
@@ -88,17 +88,17 @@ class Outcome:
 
     @property
     def num_members(self) -> int:
-        """2 of a pair, 1 of a method that trains single networks."""
+        """Return 2 of a pair, 1 of a method that trains single networks."""
         return self.stacked.shape[-2]
 
     @cached_property
     def members(self) -> Float[Array, "S P M 2"]:
-        """The losses of the members."""
+        """Return the losses of the members."""
         return self.problem.losses(self.stacked)
 
     @cached_property
     def front(self) -> Float[Array, "K 2"]:
-        """The analytic front."""
+        """Return the analytic front."""
         return self.problem.front(1001)
 
     def image(self, moment: int = -1, num_points: int = 1001) -> Float[Array, "P num_points 2"]:
@@ -107,14 +107,14 @@ class Outcome:
 
     @property
     def names(self) -> list[str]:
-        """The initial points of each run, counted from 1: "2" for a single network, "2-5" for a
-        pair."""
+        """Return the initial points of each run, counted from 1: "2" for a single network, "2-5"
+        for a pair."""
         return ["-".join(pair) for pair in product("12345", repeat=self.num_members)]
 
     @property
     def worst(self) -> int:
-        """The run of Figure 1: the members' initial losses on their own tasks have the largest
-        sum."""
+        """Return the run of Figure 1: the members' initial losses on their own tasks have the
+        largest sum."""
         return int(np.trace(self.members[0], axis1=1, axis2=2).argmax())
 
     def fronts(self) -> list[Front]:

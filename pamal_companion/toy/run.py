@@ -32,7 +32,7 @@ class ToyRun(NamedTuple):
 
     @property
     def provenance(self) -> str:
-        """One sentence that a figure can be stamped with."""
+        """Return one sentence that a figure can be stamped with."""
         made = ToyOptions.create(method=self.record.method, **self.record.options)
         steps = EPOCH * self.record.options["epochs"]
         draws = "one draw of α" if made.W == 1 else f"{made.W} draws of α"

@@ -43,7 +43,7 @@ def record(where="multimnist/pamal", points=None, *, seed=0, data=None, changes=
     dicts of every metric instead. The summary is that of the points but for `changes`, by split.
     """
     experiment, method = where.split("/")
-    usual = paper.setting(experiment, method).items()
+    usual = paper.options_of_run(experiment, method).items()
     options = {n: v for n, v in usual if affects(n, method) and n not in NOT_IDENTITY} | options
     ways = objectives(experiment)
     if method == "stl":

@@ -10,9 +10,8 @@ from test_cityscapes import SIZE, write_mtan, write_official
 
 from pamal_companion.data import census, cityscapes
 from pamal_companion.data.samples import people
-from pamal_companion.experiments import listed
 from pamal_companion.runs import grid
-from pamal_companion.runs.options import Options, parse_value
+from pamal_companion.runs.options import Options, as_tuple, parse_value
 from pamal_companion.runs.records import NUMBERS, Record
 from pamal_core.errors import InputError
 
@@ -120,7 +119,7 @@ def test_the_options_of_the_grid_are_read_back_from_their_text(chosen):
 @QUICK
 @given(values=st.lists(st.integers(), min_size=1, max_size=6))
 def test_a_text_with_commas_is_the_list_of_its_parts(values):
-    assert listed(", ".join(map(str, values))) == tuple(values) == listed(values)
+    assert as_tuple(", ".join(map(str, values))) == tuple(values) == as_tuple(values)
 
 
 ANYTHING = st.one_of(SIMPLE, st.text(max_size=8), st.lists(SIMPLE, max_size=3), st.floats())

@@ -154,8 +154,8 @@ def test_points_survive_the_way_through_a_record():
 def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        columns = ["left/accuracy", "right/loss", "left/loss"]
-        table = pd.DataFrame(rng.random((9, 3)), columns=columns)
+        table = pd.DataFrame(rng.random((9, 2)), columns=["left/accuracy", "right/loss"])
+        table["left/loss"] = 1 - table["left/accuracy"]
         front = front_of(table)
         kept = front.better[front.non_dominated()]
         mean = ((front.better - kept.min(0)) / np.ptp(kept, axis=0)).mean(1)
@@ -166,7 +166,8 @@ def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
 def front_of(table):
     objectives = Objective("left/accuracy", True), Objective("right/loss", False)
     metrics = tuple(Objective(name, False) for name in table if name == "left/loss")
-    return Front(np.tile([0.5, 0.5], (len(table), 1)), table, objectives, metrics=metrics)
+    share = np.linspace(1, 0, len(table))
+    return Front(np.stack([share, 1 - share], axis=1), table, objectives, metrics=metrics)
 
 
 @pytest.mark.parametrize(("theirs", "is_newer"), [("99.0.0", True), ("0.0.1", False)])

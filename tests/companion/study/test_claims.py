@@ -424,7 +424,7 @@ def test_seeds_to_decide_are_counted_for_several_comparisons_too():
 def test_a_verdict_of_the_printed_sign_only_says_so():
     found = pd.DataFrame(
         {
-            "claim": [f"It gains{sign}: Census" for sign in (claims.PRINTED, claims.TEXT)],
+            "claim": [f"It gains{sign}: Census" for sign in (claims.AS_PRINTED, claims.AS_IN_TEXT)],
             "data": "Census",
             "verdict": ["holds", "open"],
             **{"estimate": "", "seeds to decide": ""},

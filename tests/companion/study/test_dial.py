@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,12 +120,6 @@ def test_digits_that_no_network_reads_are_counted_for_each_method():
     assert said in dial.untrained()
 
 
-def test_no_number_of_features_that_cannot_die_is_told_before_the_last_run():
-    question = SimpleNamespace(progress="running, 12 of 300")
-    text = dial.of_the_undying(question)
-    assert "**running, 12 of 300**" in text and "We do not know yet" in text
-
-
 def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end():
     """With their differences, and the tasks at the loss of a constant answer, which are none."""
     question = dial.undying()
@@ -187,7 +180,7 @@ def test_networks_that_gave_up_a_digit_are_counted_by_their_accuracies():
 
 
 def test_three_sentences_are_told_for_the_verdicts_that_they_say(runs, monkeypatch):
-    text = answer.in_three_sentences(runs)
+    text = answer.in_three_paragraphs(runs)
     assert text.count("**") == 6 and text.count("\n\n") == 2
     for data in ("multimnist", "census"):
         pair = [runs[frame.select(f"{data}/{method}")] for method in ("pamal", "ls")]
@@ -197,10 +190,10 @@ def test_three_sentences_are_told_for_the_verdicts_that_they_say(runs, monkeypat
         assert f"by about {points} of accuracy" in text or f"by about {points} on each" in text
     known = {setting: by_seed for setting, by_seed in runs.items() if setting[0] == "census"}
     for few in ({}, known):
-        assert "These records lack runs" in answer.in_three_sentences(few)
+        assert "These records lack runs" in answer.in_three_paragraphs(few)
     monkeypatch.setattr(dial, "word", lambda *args: "open")
     with pytest.raises(ValueError, match=r"a middle that is behind LS\. Found open"):
-        answer.in_three_sentences(runs)
+        answer.in_three_paragraphs(runs)
 
 
 def test_the_lead_over_ls_is_told_beside_that_of_the_authors_seeds(runs):

@@ -22,11 +22,11 @@ def test_the_papers_runs_have_no_options_and_every_value():
     for experiment in paper.DATA:
         for method in paper.PRINTED:
             setting = Setting(experiment, method)
-            assert setting.values == paper.setting(experiment, method)
+            assert setting.values == paper.options_of_run(experiment, method)
             assert frame.setting(experiment, method, **setting.values) == setting
-    assert paper.setting("census", "pamal")["lam"] == 5.0
-    assert paper.setting("multimnist", "pamal")["W"] == 4
-    assert paper.setting("multimnist", "cosmos")["p"] == 1.2
+    assert paper.options_of_run("census", "pamal")["lam"] == 5.0
+    assert paper.options_of_run("multimnist", "pamal")["W"] == 4
+    assert paper.options_of_run("multimnist", "cosmos")["p"] == 1.2
     assert "W" not in dict(select("multimnist/ls").options)
 
 

@@ -82,7 +82,7 @@ def test_unlike_heads_are_named_one_by_one():
 
 
 def test_the_papers_rows_are_of_these_experiments_and_parts():
-    printed = pd.read_csv(settings.PRINTED, keep_default_na=False)
+    printed = pd.read_csv(settings.FILE, keep_default_na=False)
     parts = made("census")[0].index
     assert {*printed.experiment} == {*NAMES} - {"fairness"}
     assert all([*rows.part] == [*parts] for _, rows in printed.groupby("experiment"))
