@@ -183,11 +183,14 @@ def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | N
         warnings.simplefilter("ignore")
         others = target, wrong, torch.zeros_like(target)
         values = [float(function(right, other)) for other in others]
-    if not values or torch.equal(target, wrong):
+        values.append(float(function(right.view_as(target), target)))
+    if len(values) < 4 or torch.equal(target, wrong):
         return False
-    of_right, of_wrong, of_none = values
+    of_right, of_wrong, of_none, of_its_shape = values
     reads_targets = not math.isclose(of_right, of_none, rel_tol=1e-6)
-    return reads_targets and math.isclose(of_right, of_wrong, rel_tol=1e-6)
+    # What compares two sets, such as their means, does not see the shape either.
+    sees_shape = not math.isclose(of_right, of_its_shape, rel_tol=1e-6, abs_tol=1e-12)
+    return reads_targets and sees_shape and math.isclose(of_right, of_wrong, rel_tol=1e-6)
 
 
 def of_pairs(what: str, output: Tensor, target: Tensor | None) -> InputError:

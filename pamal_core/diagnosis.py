@@ -22,6 +22,7 @@ from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, arguments, num_examples, runs_of
 from pamal_core.judged import Judged, Moments, by_answer, disturbed, is_between_0_and_1, is_bound
 from pamal_core.loaders import no_batch
+from pamal_core.metrics import Metric
 from pamal_core.network import Network
 from pamal_core.tasks import Task, by_task, label_counts, targets_by_task
 from pamal_core.weights import Weights
@@ -102,6 +103,7 @@ class Diagnosis:
                     f"{factor:.3g} times as large if each example is there twice. Train and judge "
                     "with one batch_size."
                 )
+            notes += of_batches(*judged)
         return notes
 
     def after_first_epoch(self, network: Network) -> list[str]:
@@ -321,6 +323,29 @@ def check_metrics(task: Task, output: Tensor, target: Tensor) -> None:
                 values = [float(metric(o, target)) for o in (right.view_as(output), right)]
         if values and not math.isclose(*values, rel_tol=1e-6):
             raise of_pairs(f"Metric {metric.name} of task {task.name}", output, target)
+
+
+@torch.no_grad()
+def of_batches(task: Task, output: Tensor, target: Tensor) -> Iterator[str]:
+    """Yield a note for each metric of `task` that is another one if the batch comes in halves."""
+    half = len(output) // 2
+    if not half or len(output) != len(target):
+        return
+    for metric in task.metrics:
+        if not isinstance(metric, Metric):  # of torchmetrics, which gathers by itself
+            continue
+        with suppress(Exception):  # of outputs or batches that it cannot take
+            whole, total = metric(output, target), None
+            for part in (slice(half), slice(half, None)):
+                total = metric.add(total, output[part], target[part])
+            parts = metric.of(total)
+            if abs(parts - whole) > CHANGED * abs(whole):
+                yield (
+                    f"Metric {metric.name} of task {task.name} depends on the size of a batch: it "
+                    f"is {whole:.3g} of {len(output)} examples at once, and {parts:.3g} of two "
+                    "halves. Let its statistic be sums, or a list of what it needs, and compute "
+                    "the metric in `value`."
+                )
 
 
 def middle(network: Network) -> np.ndarray:

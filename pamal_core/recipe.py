@@ -1,8 +1,10 @@
 """The recommended recipe in one call, with what it is to be compared with beside it."""
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import length_hint
 from typing import Any, Literal
@@ -82,19 +84,20 @@ def fit(
     - `tasks`: what is trained, and judged by.
     - `loader`, `validation`: batches to train on, and to judge on, or {name: loader} as in `train`.
       Both are read once before training.
-    - `epochs`: how often `loader` is read for the ensemble, with its start. After the start an
-      epoch makes `window` passes, each with one network on every example.
+    - `epochs`: how often `loader` is read for the ensemble, its start included. After the start an
+      epoch makes `window` passes: each example is seen with `window` draws.
     - `start`: the number of epochs, of one pass each, in which one network is trained with equal
       weights and the same balancer. All members then begin as copies of it. Adam begins anew with
       them. The weights of the start are not averaged, as in our measurements.
     - `soup`: whether no mixture is trained, as in a rewarded soup. After the start each member is
       trained alone, with a weight of 0.9 for its own task; the other tasks share the rest. So an
-      epoch makes as many passes as there are tasks. Give an alpha by numbers, because no member has
-      one task only.
+      epoch makes as many passes as there are tasks. Give an alpha by its numbers, not by names of tasks,
+      because each member has a weight for every task.
     - `baseline`: what is trained beside it, for as many passes, at the same rate and with the same
       averaging. "ls" is one network with equal weights (linear scalarisation); "soup" is a rewarded
       soup, for half of the passes one network.
-    - `lr`, `calibration`: as in `train`, for every training.
+    - `lr`, `calibration`: as in `train`, for every training. With `resume` the rate is that of the
+      training that goes on.
     - `averaging`: the share of all steps after the start over which weights are averaged,
       exponentially, above 0 and at most 1; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If
       None, they are not averaged.
@@ -138,7 +141,7 @@ def fit(
     _check_training(training, lr, is_one=not (beside or start))
     make_network = maker(model, shared, seed, device)
     rule = Linear() if balancer is None else balancer
-    rate = 1e-3 * num_tasks if lr is None else lr
+    rate = _rate(lr, num_tasks, training.get("resume"))
     equal = np.ones((1, num_tasks)) / num_tasks
     of_soup = rows_of_soup(num_tasks)
 
@@ -335,6 +338,26 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
                 f"`{name}` must be a function that makes one, because each training has its own. "
                 f"Found a {type(part).__name__}."
             )
+
+
+def _rate(lr: float | None, num_tasks: int, resume: Any) -> float:
+    """Return the rate of all trainings: that of `resume`, with which Adam goes on. Raise InputError
+    if `lr` is another one."""
+    usual = 1e-3 * num_tasks if lr is None else lr
+    if resume is None:
+        return usual
+    rate = float("nan")
+    with suppress(LookupError, TypeError, ValueError):  # `train` says what is wrong with it
+        group = resume["optimizer"]["param_groups"][0]
+        rate = float(group.get("initial_lr", group["lr"]))
+    if math.isnan(rate):
+        return usual
+    if lr is not None and not math.isclose(lr, rate, rel_tol=1e-6):
+        raise InputError(
+            f"`lr` must be that of `resume`, {rate:g}, with which the training goes on. Found "
+            f"{lr:g}."
+        )
+    return rate
 
 
 def _check_start(start: int, epochs: int) -> None:

@@ -2,8 +2,10 @@
 
 import contextlib
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any, TypeVar
 
 import torch
@@ -247,6 +249,7 @@ def check_weights(model: nn.Module) -> None:
                 "Members must be ordinary modules: give the one that a scripted or compiled one is "
                 f"made of. Found a {type(module).__name__} at {name or 'the top'!r}."
             )
+    _check_functions(model)
     first: dict[int, str] = {}
     trained = {weight for weight in model.parameters() if weight.requires_grad}
     for name, weight in model.named_parameters():
@@ -262,6 +265,52 @@ def check_weights(model: nn.Module) -> None:
                 "Weights that are equal at two places must be one Parameter, assigned to both. "
                 f"Found two that share their memory: {other} and {name}."
             )
+
+
+def _check_functions(model: nn.Module) -> None:
+    """Raise InputError if a function or a hook that `model` keeps holds the model or what it keeps:
+    a copy of the model has the same function, which goes on with the first one."""
+    kept = {id(module) for module in model.modules()}
+    for module in model.modules():
+        kept |= {id(v) for v in vars(module).values() if isinstance(v, list | dict | set)}
+    for name, module in model.named_modules():
+        for attribute, value in vars(module).items():
+            for function in filter(_is_function, tree_leaves(value)):
+                if any(id(held) in kept for held in _held_by(function, set())):
+                    place = "a hook" if attribute.endswith("_hooks") else f"{attribute!r}"
+                    raise InputError(
+                        "Functions must not hold the model that they belong to, because members "
+                        "are copies of it: use a method, or in a hook the module that it gets. "
+                        f"Found {place} of {name or 'the top'!r}."
+                    )
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, FunctionType)
+
+
+def _held_by(value: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield what a function holds, and what the functions hold that it holds."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    held: list[Any] = []
+    if isinstance(value, FunctionType):
+        cells = value.__closure__ or ()
+        # A cell is empty while its function is being made.
+        held += [cell.cell_contents for cell in cells if cell != CellType()]
+        held += [value.__defaults__, value.__kwdefaults__]
+    elif isinstance(value, MethodType):
+        held += [value.__self__, value.__func__]
+    elif isinstance(value, partial):
+        held += [value.func, value.args, value.keywords]
+    elif isinstance(value, Mapping):
+        held += value.values()
+    elif isinstance(value, list | tuple | set):
+        held += value
+    for one in held:
+        yield from _held_by(one, seen)
 
 
 def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:

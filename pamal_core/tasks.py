@@ -39,8 +39,8 @@ class Task:
       a `Metric` or an object with torchmetrics' interface (`update`, `compute`, `reset`,
       `higher_is_better`) that computes one number. An object is named after its class, or as in
       ("F1", object).
-    - `count(target)`: the number of labels of a target, or the sum of their weights. If it is 0 the
-      loss must be 0 with a gradient of 0.
+    - `count(target)`: the number of labels of a target, or the sum of their weights. Where no label
+      counts, the loss must be 0 and have a gradient of 0.
     - `labelled(output, target)`: both without missing labels, as torchmetrics' objects get them.
     - `chances(output)`: the probabilities of labels that hold or not, from their logits.
     - `output`: the name of another task, whose output this one judges, too; the network then
@@ -180,7 +180,8 @@ def by_task(
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
     """Return the output that each task judges. The network has them in the order of the tasks with
-    an output of their own, or in a dict by the names of these; a single one may be a tensor."""
+    an output of their own, or in a dict by the names of these. If several tasks judge one output, it may be a
+    tensor."""
     names = _with_outputs(tasks)
     named = by_name(outputs)
     if isinstance(named, Tensor) and len(names) == 1 < len(tasks):

@@ -200,8 +200,8 @@ def of_steps(runs: Runs) -> str:
         f"({in_volume(steps)}). You can also give PaMaL those steps: take one draw in each, for "
         f"forty epochs. Its front is then ahead of LS of forty epochs ({in_volume(front)}), "
         "because more steps help PaMaL as well. PaMaL has twice the rate of LS here, but LS of "
-        "forty epochs is no better at that rate. Between single networks, LS and the one that you would choose "
-        f"from this front, the comparison is open ({in_volume(network)} on test)."
+        "forty epochs is no better at that rate. Between single networks, LS and the one that you "
+        f"would choose from this front, the comparison is open ({in_volume(network)} on test)."
     )
 
 
