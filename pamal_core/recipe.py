@@ -91,8 +91,8 @@ def fit(
       them. The weights of the start are not averaged, as in our measurements.
     - `soup`: whether no mixture is trained, as in a rewarded soup. After the start each member is
       trained alone, with a weight of 0.9 for its own task; the other tasks share the rest. So an
-      epoch makes as many passes as there are tasks. Give an alpha by its numbers, not by names of tasks,
-      because each member has a weight for every task.
+      epoch makes as many passes as there are tasks. Give an alpha by its numbers, not by the names
+      of tasks, because each member has a weight for every task.
     - `baseline`: what is trained beside it, for as many passes, at the same rate and with the same
       averaging. "ls" is one network with equal weights (linear scalarisation); "soup" is a rewarded
       soup, for half of the passes one network.

@@ -180,8 +180,8 @@ def by_task(
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
     """Return the output that each task judges. The network has them in the order of the tasks with
-    an output of their own, or in a dict by the names of these. If several tasks judge one output, it may be a
-    tensor."""
+    an output of their own, or in a dict by the names of these. If several tasks judge one output,
+    it may be a tensor."""
     names = _with_outputs(tasks)
     named = by_name(outputs)
     if isinstance(named, Tensor) and len(names) == 1 < len(tasks):

@@ -12,6 +12,7 @@ import forked
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from torch import nn
 from torch.func import functional_call
 from torch.nn import functional as F
@@ -167,7 +168,7 @@ def test_the_parts_of_a_batch_make_the_step_of_the_whole_one(begin):
     assert moved(names["method"].network, before) > 0.01
     # Adam hardly sees a gradient that is four times as long, but a step of SGD does.
     ends = []
-    for undivided in (code, replaced(code, "        gradient /= 4\n", "        pass\n")):
+    for undivided in (code, replaced(code, "        gradient /= len(parts)\n", "        pass\n")):
         names = begin()
         before = with_known_steps(names)
         paste(undivided.replace("Adam", "SGD"), names | {"loader": [*names["loader"]][:1]})
@@ -353,6 +354,21 @@ def test_optuna_prunes_trials_and_keeps_the_best(begin):
         *_, (epoch, volume) = reported[number].items()
         others = [reported[trial.number][epoch] for trial in complete if trial.number < number]
         assert volume < max(others)
+
+
+def test_a_metric_of_the_whole_set_is_the_same_in_batches_of_any_size(begin):
+    (code,) = RECIPES["A metric of the whole set"]
+    names = begin()
+    pamal.train(names["method"], names["loader"], epochs=2, progress=False)
+    paste(code, names)
+    front, network = names["front"], names["method"].network
+    ((x, _, age),) = [*names["validation"]]
+    for alpha, found in zip(front.alphas, front.table["age/rank correlation"], strict=True):
+        output = network.predict(x, alpha)[1].flatten()
+        assert found == pytest.approx(spearmanr(output, age).statistic, abs=1e-5)
+    small = DataLoader(names["held_out"], batch_size=7)
+    again = pamal.evaluate(network, names["ranked"], small, progress=False)
+    np.testing.assert_allclose(again.table, front.table, rtol=1e-5)
 
 
 def test_a_loader_for_each_task_is_read_to_its_end(begin, monkeypatch):
