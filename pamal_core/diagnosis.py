@@ -67,12 +67,14 @@ class Diagnosis:
         """
         corner = np.eye(self.network.num_members)[:1]
         measure(self.network, self.tasks, self.validation, corner, argument="validation")
-        counts = torch.zeros(len(self.tasks))
+        counts, seconds = torch.zeros(len(self.tasks)), dict[str, list[Any]]()
         for number, batch in enumerate(self.validation, start=1):
             for run in self._runs(batch):
                 self._check_inputs(run[0], f"batch {number} of `validation`")
                 counts += label_counts(self.tasks, run[1:], counts.device)
                 for task, _ in self._targets(run):
+                    if task.name in self.samples:
+                        seconds.setdefault(task.name, run)
                     self.samples.setdefault(task.name, run)
         if bare := [task.name for task, n in zip(self.tasks, counts, strict=True) if not n]:
             raise InputError(
@@ -103,7 +105,10 @@ class Diagnosis:
                     f"{factor:.3g} times as large if each example is there twice. Train and judge "
                     "with one batch_size."
                 )
-            notes += of_batches(*judged)
+            if judged.task.name in seconds:
+                theta = self.network.theta(middle(self.network))
+                more = self._judged(judged.task, theta, seconds[judged.task.name])
+                notes += of_batches([judged, *more])
         return notes
 
     def after_first_epoch(self, network: Network) -> list[str]:
@@ -288,10 +293,10 @@ class Diagnosis:
         return [judged for task in self.tasks for judged in self._judged(task, theta)]
 
     @torch.no_grad()
-    def _judged(self, task: Task, theta: Weights) -> list[Judged]:
-        """Return `task` with its output at `theta` for its sample: a list of one, or of none if
-        the task judges no tensor of outputs."""
-        run = self.samples[task.name]
+    def _judged(self, task: Task, theta: Weights, run: Sequence[Any] | None = None) -> list[Judged]:
+        """Return `task` with its output at `theta` for a run, by default its sample: a list of one,
+        or of none if the task judges no tensor of outputs."""
+        run = self.samples[task.name] if run is None else run
         outputs = self.network.skeleton.eval_copy()(theta, run[0])
         return [*self._of_task(task, outputs, run)]
 
@@ -326,25 +331,26 @@ def check_metrics(task: Task, output: Tensor, target: Tensor) -> None:
 
 
 @torch.no_grad()
-def of_batches(task: Task, output: Tensor, target: Tensor) -> Iterator[str]:
-    """Yield a note for each metric of `task` that is another one if the batch comes in halves."""
-    half = len(output) // 2
-    if not half or len(output) != len(target):
-        return
+def of_batches(judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield a note for each metric of a task that is another one of all examples at once than of
+    the batches in which they come."""
+    task, *_ = judged[0]
     for metric in task.metrics:
         if not isinstance(metric, Metric):  # of torchmetrics, which gathers by itself
             continue
-        with suppress(Exception):  # of outputs or batches that it cannot take
-            whole, total = metric(output, target), None
-            for part in (slice(half), slice(half, None)):
-                total = metric.add(total, output[part], target[part])
-            parts = metric.of(total)
-            if abs(parts - whole) > CHANGED * abs(whole):
+        with suppress(Exception):  # of outputs that it cannot take
+            total = None
+            for _, output, target in judged:
+                total = metric.add(total, output, target)
+            in_batches = metric.of(total)
+            outputs = torch.cat([output for _, output, _ in judged])
+            whole = metric(outputs, torch.cat([target for *_, target in judged]))
+            if abs(in_batches - whole) > CHANGED * abs(whole):
                 yield (
-                    f"Metric {metric.name} of task {task.name} depends on the size of a batch: it "
-                    f"is {whole:.3g} of {len(output)} examples at once, and {parts:.3g} of two "
-                    "halves. Let its statistic be sums, or a list of what it needs, and compute "
-                    "the metric in `value`."
+                    f"Metric {metric.name} of task {task.name} depends on the size of a batch: of "
+                    f"the first {len(judged)} batches it is {in_batches:.3g}, and {whole:.3g} of "
+                    "their examples at once. Let its statistic be sums, or a list of what it "
+                    "needs, and compute the metric in `value`."
                 )
 
 

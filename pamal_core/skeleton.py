@@ -275,7 +275,7 @@ def _check_functions(model: nn.Module) -> None:
         kept |= {id(v) for v in vars(module).values() if isinstance(v, list | dict | set)}
     for name, module in model.named_modules():
         for attribute, value in vars(module).items():
-            for function in filter(_is_function, tree_leaves(value)):
+            for function in filter(None, map(_function_of, tree_leaves(value))):
                 if any(id(held) in kept for held in _held_by(function, set())):
                     place = "a hook" if attribute.endswith("_hooks") else f"{attribute!r}"
                     raise InputError(
@@ -285,8 +285,12 @@ def _check_functions(model: nn.Module) -> None:
                     )
 
 
-def _is_function(value: Any) -> bool:
-    return isinstance(value, FunctionType)
+def _function_of(value: Any) -> FunctionType | None:
+    """Return the function that a copy of `value` shares with it, None if there is none: of a
+    partial the arguments are copied."""
+    while isinstance(value, partial):
+        value = value.func
+    return value if isinstance(value, FunctionType) else None
 
 
 def _held_by(value: Any, seen: set[int]) -> Iterator[Any]:

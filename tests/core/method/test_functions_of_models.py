@@ -27,6 +27,13 @@ class Keeping(nn.Module):
         elif kind == "a partial in a function":
             inner = partial(F.linear, weight=self.trunk)
             self.drop = lambda h: inner(h)
+        elif kind == "a function in a partial":
+            self.drop = partial(lambda p, h: F.dropout(h, p, self.training), 0.5)
+        elif kind == "a function in a list":
+            self.layers = [lambda h, trunk=self.trunk: trunk(h)]
+        elif kind == "a forward that is wrapped":
+            inner = self.forward
+            self.forward = lambda x: inner(x)
         elif kind == "a list in a function":
             self.drop = lambda h: held[0](h)
         elif kind == "a hook that holds the model":
@@ -58,6 +65,9 @@ HELD = {
     "a default": "'drop' of 'the top'",
     "a function in a function": "'drop' of 'the top'",
     "a partial in a function": "'drop' of 'the top'",
+    "a function in a partial": "'drop' of 'the top'",
+    "a function in a list": "'layers' of 'the top'",
+    "a forward that is wrapped": "'forward' of 'the top'",
     "a list in a function": "'drop' of 'the top'",
     "a hook that holds the model": "a hook of 'trunk'",
     "a hook that holds a dict of the model": "a hook of 'trunk'",

@@ -30,7 +30,19 @@ def size(output, target):
 
 
 def on_gap(output=None, name="gap", loss=gap):
-    return Task(name, loss, (Metric.mean("gap", loss, maximise=False),), output=output)
+    sums = Metric("gap", False, sums_of_groups, gap_of_sums)
+    metric = sums if loss is gap else Metric.mean("gap", loss, maximise=False)
+    return Task(name, loss, (metric,), output=output)
+
+
+def sums_of_groups(output, target):
+    chances = output.sigmoid().flatten()
+    groups = [(chances[target == k].sum(), (target == k).sum()) for k in (0, 1)]
+    return torch.tensor([number for group in groups for number in group])
+
+
+def gap_of_sums(total):
+    return (total[2] / total[3] - total[0] / total[1]).abs()
 
 
 class Net(nn.Module):

@@ -18,6 +18,7 @@ from pamal_core import (
 )
 from pamal_core.checks import is_of_pairs
 from pamal_core.diagnosis import of_batches
+from pamal_core.judged import Judged
 
 X = torch.randn(64, 4, generator=torch.Generator().manual_seed(0))
 DATA = [(X, X[:, 0], (X[:, 1] > 0).long())]
@@ -32,6 +33,13 @@ class Net(nn.Module):
     def forward(self, x):
         features = self.trunk(x).relu()
         return self.a(features), self.b(features)
+
+
+class One(Net):
+    """Has one output for both tasks."""
+
+    def forward(self, x):
+        return super().forward(x)[0]
 
 
 def test_a_loss_of_two_sets_is_not_taken_for_one_of_pairs():
@@ -50,6 +58,7 @@ def test_a_loss_of_two_sets_is_not_taken_for_one_of_pairs():
 
 def test_a_metric_that_depends_on_the_size_of_a_batch_is_told():
     output, target = torch.randn(64), (torch.rand(64) > 0.5).float()
+    parts = slice(32), slice(32, None)
 
     def gap(output, target):
         return (output[target == 1].mean() - output[target == 0].mean()).abs()
@@ -64,10 +73,31 @@ def test_a_metric_that_depends_on_the_size_of_a_batch_is_told():
     halves = Metric.mean("gap", gap, maximise=False)
     whole = Metric("gap", False, sums, of_sums)
     right = Metric.mean("error", lambda o, t: (o - t).square().mean(), maximise=False)
-    notes = [[*of_batches(Task("fair", F.mse_loss, [metric]), output, target)]
-             for metric in (halves, whole, right)]  # fmt: skip
+    notes = []
+    for metric in (halves, whole, right):
+        task = Task("fair", F.mse_loss, [metric])
+        notes.append([*of_batches([Judged(task, output[k], target[k]) for k in parts])])
     assert [len(found) for found in notes] == [1, 0, 0]
     assert "Metric gap of task fair depends on the size of a batch" in notes[0][0]
+
+
+def test_a_metric_of_the_one_batch_of_the_validation_is_not_told_of():
+    """It is that of all examples."""
+
+    def spread(output, target):
+        return (output[target > 0].mean() - output[target <= 0].mean()).abs()
+
+    tasks = [TASKS[0], Task("b", spread, [Metric.mean("gap", spread, maximise=False)], output="a")]
+
+    def told(size):
+        validation = [tuple(part[i : i + size] for part in DATA[0]) for i in range(0, 64, size)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            done = fit(One, tasks, DATA, validation, epochs=1, averaging=None, baseline=None,
+                       progress=False)  # fmt: skip
+        return [note for note in done.notes if note.startswith("Metric gap")]
+
+    assert not told(64) and len(told(8)) == 1
 
 
 # A rate beside a state
