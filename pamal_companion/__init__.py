@@ -1,4 +1,4 @@
-"""What reproduces the paper of Pareto Manifold Learning with `pamal_core`.
+"""Reproduce the paper of Pareto Manifold Learning with `pamal_core`.
 
 `pip install '.[companion]'` brings what it needs.
 """

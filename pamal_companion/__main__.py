@@ -30,7 +30,7 @@ from pamal_companion.runs.records import Record
 from pamal_core.errors import InputError
 
 Answer = tuple[dict[str, Any], list[str], bool]
-"""What a command says as a document, and as paragraphs of text; and whether all is well."""
+"""The answer of a command as a document, and as paragraphs of text; and whether all is well."""
 WIDTH = 100
 SHORT = 21
 """The most points of a front that are all shown."""

@@ -21,7 +21,6 @@ from pamal_core.statistics import (
     Calibration,
     check_calibration,
     estimate,
-    warn_of_own,
     warn_of_shared,
 )
 from pamal_core.weights import ByMember, Weights, flatten
@@ -150,8 +149,6 @@ class Network(nn.Module, ABC):
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
             warn_of_shared(self.skeleton)
-        if chosen != "shared" and self.num_members > 1:
-            warn_of_own(self.skeleton)
         has_buffers = any(True for _ in self.skeleton.model.buffers())
         return "shared" if chosen is None or not has_buffers else chosen
 

@@ -96,8 +96,8 @@ def fit(
     - `baseline`: what is trained beside it, for as many passes, at the same rate and with the same
       averaging. "ls" is one network with equal weights (linear scalarisation); "soup" is a rewarded
       soup, for half of the passes one network.
-    - `lr`, `calibration`: as in `train`, for every training. With `resume` the rate is that of the
-      training that goes on.
+    - `lr`, `calibration`: as in `train`, for every training. A training that goes on has the rate
+      of `resume`.
     - `averaging`: the share of all steps after the start over which weights are averaged,
       exponentially, above 0 and at most 1; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If
       None, they are not averaged.
@@ -115,10 +115,11 @@ def fit(
     Returns a `Fitted`, which prints the front and how the baselines stand against it.
 
     A note, which is also a warning, tells what may be meant otherwise: outputs that look like
-    probabilities, losses or targets of unlike scale, batches of one example, a task that is not
-    learnt or that no batch has a label of. Raises InputError before training for what cannot be
-    right, such as NaN in inputs or a loss that is a sum over the batch, and InputError and
-    NonFiniteError as `train` and `evaluate` do. An error of a baseline becomes a note.
+    probabilities, losses or targets of unlike scale, a loss or a metric that depends on the size of
+    batches, batches of one example, a task that is not learnt or that no batch has a label of.
+    Raises InputError before training for what cannot be right, such as NaN in inputs or a loss that
+    is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate` do. An
+    error of a baseline becomes a note.
     """
     names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
     check_gradients()
@@ -141,7 +142,7 @@ def fit(
     _check_training(training, lr, is_one=not (beside or start))
     make_network = maker(model, shared, seed, device)
     rule = Linear() if balancer is None else balancer
-    rate = _rate(lr, num_tasks, training.get("resume"))
+    rate = 1e-3 * num_tasks if lr is None else lr
     equal = np.ones((1, num_tasks)) / num_tasks
     of_soup = rows_of_soup(num_tasks)
 
@@ -194,6 +195,7 @@ def fit(
             training["on_epoch"](state)
 
     note(diagnosis.before())
+    note(_unlike_rate(rate, training))
     note(_unlike_cosines(stages[-1], {"The start": stages[:-1]} | baselines, length))
     stages[0].options["on_epoch"] = after_epoch
     of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
@@ -340,24 +342,18 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
             )
 
 
-def _rate(lr: float | None, num_tasks: int, resume: Any) -> float:
-    """Return the rate of all trainings: that of `resume`, with which Adam goes on. Raise InputError
-    if `lr` is another one."""
-    usual = 1e-3 * num_tasks if lr is None else lr
-    if resume is None:
-        return usual
-    rate = float("nan")
+def _unlike_rate(rate: float, training: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a note if the rate that `resume` goes on with is not that of the baselines."""
+    if training.get("optimizer") is not None or training.get("scheduler") is not None:
+        return
+    goes_on = rate
     with suppress(LookupError, TypeError, ValueError):  # `train` says what is wrong with it
-        group = resume["optimizer"]["param_groups"][0]
-        rate = float(group.get("initial_lr", group["lr"]))
-    if math.isnan(rate):
-        return usual
-    if lr is not None and not math.isclose(lr, rate, rel_tol=1e-6):
-        raise InputError(
-            f"`lr` must be that of `resume`, {rate:g}, with which the training goes on. Found "
-            f"{lr:g}."
+        goes_on = float(training["resume"]["optimizer"]["param_groups"][0]["lr"])
+    if not math.isclose(goes_on, rate, rel_tol=1e-6):
+        yield (
+            f"The training goes on with the rate of `resume`, {goes_on:g}. {rate:g} is that of "
+            "its start and of baselines."
         )
-    return rate
 
 
 def _check_start(start: int, epochs: int) -> None:

@@ -2,9 +2,10 @@
 
 import contextlib
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from types import CellType, FunctionType, MethodType
 from typing import Any, TypeVar
 
@@ -74,6 +75,7 @@ class Skeleton(nn.Module):
         self.num_shared = sum(self.like[name].numel() for name in self.shared)
         self.num_weights = sum(weight.numel() for weight in self.like.values())
         self.model = copied(model)
+        _check_functions(model, self.model)
         self._slots = self._slots_of(self.model)
         self.frozen_modules = [
             name
@@ -249,7 +251,6 @@ def check_weights(model: nn.Module) -> None:
                 "Members must be ordinary modules: give the one that a scripted or compiled one is "
                 f"made of. Found a {type(module).__name__} at {name or 'the top'!r}."
             )
-    _check_functions(model)
     first: dict[int, str] = {}
     trained = {weight for weight in model.parameters() if weight.requires_grad}
     for name, weight in model.named_parameters():
@@ -267,54 +268,70 @@ def check_weights(model: nn.Module) -> None:
             )
 
 
-def _check_functions(model: nn.Module) -> None:
-    """Raise InputError if a function or a hook that `model` keeps holds the model or what it keeps:
-    a copy of the model has the same function, which goes on with the first one."""
+def _check_functions(model: nn.Module, copy: nn.Module) -> None:
+    """Raise InputError if a function or a hook that `copy` keeps holds its original `model`, or a
+    list or dict of it: the copy of a model has the same functions, which go on with the first one.
+    Functions within other objects are not looked into."""
     kept = {id(module) for module in model.modules()}
     for module in model.modules():
-        kept |= {id(v) for v in vars(module).values() if isinstance(v, list | dict | set)}
-    for name, module in model.named_modules():
+        kept |= {id(value) for value in vars(module).values() if _is_of_tensors(value)}
+    for name, module in copy.named_modules():
         for attribute, value in vars(module).items():
-            for function in filter(None, map(_function_of, tree_leaves(value))):
-                if any(id(held) in kept for held in _held_by(function, set())):
-                    place = "a hook" if attribute.endswith("_hooks") else f"{attribute!r}"
-                    raise InputError(
-                        "Functions must not hold the model that they belong to, because members "
-                        "are copies of it: use a method, or in a hook the module that it gets. "
-                        f"Found {place} of {name or 'the top'!r}."
-                    )
+            functions = filter(None, map(_function_of, tree_leaves(value)))
+            if any(id(held) in kept for function in functions for held in _held_by(function)):
+                place = "a hook" if attribute.endswith("_hooks") else f"{attribute!r}"
+                raise InputError(
+                    "Functions must not hold the model that they belong to, nor its parts, lists "
+                    "and dicts, because members are copies of it: use a method, or in a hook the "
+                    f"module that it gets. Found {place} of {name or 'the top'!r}."
+                )
+
+
+def _is_of_tensors(value: Any) -> bool:
+    """Return whether `value` is a list or dict that has tensors or modules, or will have some."""
+    if not isinstance(value, list | dict):
+        return False
+    return not value or any(isinstance(one, Tensor | nn.Module) for one in tree_leaves(value))
 
 
 def _function_of(value: Any) -> FunctionType | None:
-    """Return the function that a copy of `value` shares with it, None if there is none: of a
-    partial the arguments are copied."""
-    while isinstance(value, partial):
-        value = value.func
+    """Return the function that a copy of `value` shares with it, None if there is none. A copy has
+    arguments of a partial and the object of a method anew."""
+    while isinstance(value, partial | MethodType | _lru_cache_wrapper):
+        value = value.func if isinstance(value, partial) else _within(value)
     return value if isinstance(value, FunctionType) else None
 
 
-def _held_by(value: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield what a function holds, and what the functions hold that it holds."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    yield value
-    held: list[Any] = []
-    if isinstance(value, FunctionType):
-        cells = value.__closure__ or ()
-        # A cell is empty while its function is being made.
-        held += [cell.cell_contents for cell in cells if cell != CellType()]
-        held += [value.__defaults__, value.__kwdefaults__]
-    elif isinstance(value, MethodType):
-        held += [value.__self__, value.__func__]
-    elif isinstance(value, partial):
-        held += [value.func, value.args, value.keywords]
-    elif isinstance(value, Mapping):
-        held += value.values()
-    elif isinstance(value, list | tuple | set):
-        held += value
-    for one in held:
-        yield from _held_by(one, seen)
+def _within(value: Any) -> Any:
+    return value.__func__ if isinstance(value, MethodType) else value.__wrapped__
+
+
+def _held_by(function: FunctionType) -> Iterator[Any]:
+    """Yield what a function holds, and what the functions, lists and dicts hold that it holds."""
+    stack, seen = list[Any]([function]), set[int]()
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, int | float | str | bytes | Tensor):
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, FunctionType):
+            cells = value.__closure__ or ()
+            # A cell is empty while its function is being made.
+            stack += [cell.cell_contents for cell in cells if cell != CellType()]
+            stack += [value.__defaults__, value.__kwdefaults__]
+        elif isinstance(value, MethodType):
+            stack += [value.__self__, value.__func__]
+        elif isinstance(value, partial):
+            stack += [value.func, value.args, value.keywords]
+        elif isinstance(value, _lru_cache_wrapper):
+            stack.append(value.__wrapped__)
+        elif isinstance(value, weakref.ref):
+            stack.append(value())
+        elif isinstance(value, dict):
+            stack += value.values()
+        elif isinstance(value, list | tuple | set):
+            stack += value
 
 
 def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:

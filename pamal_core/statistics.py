@@ -9,7 +9,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.modules.batchnorm import _NormBase
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
@@ -38,20 +37,6 @@ def check_calibration(calibration: Any) -> None:
         check_choice("calibration", calibration, ["shared"])
     elif calibration is not None:
         check_type("calibration", calibration, Iterable, "a list of batches")
-
-
-def warn_of_own(skeleton: Skeleton) -> None:
-    """Warn if `skeleton` has layers with running statistics that are none of torch's."""
-    for name, module in skeleton.model.named_modules():
-        if "running_mean" in module._buffers and not isinstance(module, _NormBase):
-            warnings.warn(
-                "All alphas share the running statistics of a layer that is none of torch's, and "
-                "they belong to the middle of the front: derive it from a BatchNorm of torch, "
-                f"whose statistics are estimated anew. Found {name or 'the top'!r}, a "
-                f"{type(module).__name__}.",
-                stacklevel=5,
-            )
-            return
 
 
 def warn_of_shared(skeleton: Skeleton) -> None:

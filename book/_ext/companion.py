@@ -1,4 +1,4 @@
-"""What the book needs beyond jupyter-book: its table of contents, offline math, widgets, source."""
+"""Give the book its table of contents, math without a network, widgets and sources."""
 
 import re
 from importlib.resources import files

@@ -21,7 +21,7 @@ HUES = {light: name for name, (light, _) in PALETTE["hues"].items()}
 """The colours of figures that the page changes in the dark, and their names in its style sheet."""
 PHONE = re.compile(r'<defs class="phone">(.*)</defs><!-- phone -->', re.DOTALL)
 SMALLEST = 0.85
-"""How far a figure shrinks in a narrow page, before it scrolls."""
+"""The factor by which a figure shrinks in a narrow page, before it scrolls."""
 
 
 def put_figures_in(

@@ -1,1 +1,1 @@
-"""What the paper compares with and PaMaL does not use: networks, balancers and a penalty."""
+"""Hold what the paper compares with and PaMaL does not use: networks, balancers and a penalty."""

@@ -10,7 +10,7 @@ from pamal_companion.data.samples import people
 from pamal_companion.data.splits import Splits
 
 GAP = 2.0
-"""How much more the men of the sample are paid for the same work."""
+"""The extra that the men of the sample are paid for the same work."""
 UNEQUAL = partial(people.texts, gap=GAP)
 
 

@@ -1,4 +1,4 @@
-"""Where data files live, how they are opened however packed, and how what was decoded is kept."""
+"""Find data files, open them however they are packed, and keep what was decoded."""
 
 import gzip
 import hashlib

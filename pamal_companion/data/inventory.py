@@ -1,4 +1,4 @@
-"""Which data sets are there, and what to do about those that are not."""
+"""Say which data sets are there, and what to do about those that are not."""
 
 from collections.abc import Callable
 from functools import partial

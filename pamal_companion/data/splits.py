@@ -1,4 +1,4 @@
-"""What every data set is handed over as, and what all loaders have in common."""
+"""Hand over every data set in one form, and hold what all loaders have in common."""
 
 import hashlib
 import os

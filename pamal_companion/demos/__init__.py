@@ -1,3 +1,3 @@
-"""What pages teach without a run of their own: Theorem 1 built, the schematics, the training
+"""Teach what needs no run of its own: Theorem 1 built, the schematics, the training
 replay.
 """

@@ -14,7 +14,7 @@ from pamal_core.tasks import Task
 from pamal_core.training import train
 
 TARGETS = np.array([[1.0, 0.0], [-1.0, 0.0]])
-"""Where each loss is 0."""
+"""The point at which each loss is 0."""
 STEPS = 300
 
 

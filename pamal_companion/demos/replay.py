@@ -16,7 +16,7 @@ from pamal_core.evaluation import evaluate
 from pamal_core.training import train
 
 IMAGES = 2000
-"""How many validation examples each front is measured on; all of them take five times as long."""
+"""The number of validation examples that each front is measured on; all take five times as long."""
 
 
 def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the drawings of the method show, computed: small problems whose answers are known."""
+"""Compute what the drawings of the method show: small problems whose answers are known."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
@@ -19,9 +19,9 @@ from pamal_core.simplex import lattice
 
 Array = np.ndarray
 CENTRES = np.array([[0.0, 0.0], [1.0, 0.0]])
-"""Where each of the two bowls is lowest."""
+"""The lowest point of each of the two bowls."""
 OFF = 0.75
-"""How far from the segment between the centres the draws that are off it lie."""
+"""The distance from the segment between the centres of the draws that are off it."""
 
 
 class SchematicsOptions(Options):

@@ -20,7 +20,7 @@ from pamal_core.ensemble import WeightEnsemble
 
 Array = np.ndarray
 GAP = 1.0
-"""What `comb` leaves between two intervals; the functions live on [-1, 1]."""
+"""The room that `comb` leaves between two intervals; the functions live on [-1, 1]."""
 
 
 @dataclass(frozen=True)

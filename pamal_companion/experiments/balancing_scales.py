@@ -1,4 +1,4 @@
-"""What balancing does where losses differ in scale: three tasks of the Census sample, rescaled."""
+"""Show what balancing does to losses of unlike scale: three tasks of Census, rescaled."""
 
 from collections.abc import Sequence
 from dataclasses import replace

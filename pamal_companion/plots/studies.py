@@ -1,5 +1,5 @@
-"""What many runs found, over seeds: heat maps and fronts of settings, what methods attain, winners
-by a criterion, and volumes over learning rates."""
+"""Draw what many runs found, over seeds: heat maps and fronts of settings, what methods attain,
+winners by a criterion, and volumes over learning rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

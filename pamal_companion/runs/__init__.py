@@ -1,4 +1,4 @@
-"""What makes runs: options, the table of methods, a run from options to record, its files, the
+"""Make runs: options, the table of methods, a run from options to record, its files, the
 grid, notebooks, and methods of one's own beside them.
 """
 

@@ -1,4 +1,4 @@
-"""Where a run takes place, and what it needed there."""
+"""Name the machine of a run, and measure what the run needed there."""
 
 import platform
 import subprocess

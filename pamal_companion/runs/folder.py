@@ -17,7 +17,7 @@ REGISTERED = "registered"
 it."""
 
 Listed = dict[str, Any]
-"""What is said of a run, None where it cannot be told: its path, that of the record or of the
+"""The facts about a run, None for one that cannot be told: its path, that of the record or of the
 checkpoint; its state, "finished", "unfinished" or "damaged", and why; how many epochs an unfinished
 one has; the fields `ABOUT`; the seconds of training and evaluation, and the hypervolume on
 validation (higher is better)."""

@@ -22,17 +22,17 @@ Natural = Annotated[int, Field(ge=0, lt=10**18)]  # what every reader of a recor
 Count = Annotated[int, Field(ge=1, lt=10**18)]
 
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
-"""What the paper varies. They count in a run's key, default or not."""
+"""The options that the paper varies. They count in a run's key, default or not."""
 
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
-"""What does not tell runs apart, or is a field of a record of its own."""
+"""The options that do not tell runs apart, or are fields of a record of their own."""
 
 GIVEN = SETTINGS | {"lr_scaling"}
-"""What the cells of notebooks give, whatever the method is."""
+"""The options that the cells of notebooks give, whatever the method is."""
 
 OF_DATA = {"data", "data_root", "offset", "split", "draw", "antialias", "masters", "tasks"}
 OF_DATA |= {"size", "limit", "setting", "augment", "depth_scaling", "validation"}
-"""What changes the data."""
+"""The options that change the data."""
 
 NOT_BUILT = {"epochs", "batch_size", "average", "batch_norm", "grid", "measure_training"}
 NOT_BUILT |= {"precision"} | OF_DATA | NOT_IDENTITY

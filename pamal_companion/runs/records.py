@@ -26,7 +26,7 @@ BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision", "
 GAPS = "gap", "gap of positive answers", "gap in picks"
 BETTER_LOW = "loss", "absolute error", "relative error", *GAPS
 HIGHER = dict.fromkeys(BETTER_HIGH, True) | dict.fromkeys(BETTER_LOW, False)
-"""Whether higher is better, of each metric of the experiments: a record says it of objectives."""
+"""For each metric of the experiments, whether higher is better: a record says it of objectives."""
 ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
 

@@ -1,1 +1,1 @@
-"""What judges: grid, records and the paper's numbers in one frame, without torch."""
+"""Judge: grid, records and the paper's numbers in one frame, without torch."""

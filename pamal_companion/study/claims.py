@@ -41,7 +41,7 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
 
 
 AS_PRINTED, AS_IN_TEXT = ", with the sign as printed", ", with the sign of the text"
-"""How a claim says which sign the penalty has."""
+"""The ends of claims that say which sign the penalty has."""
 
 
 def anchor(claim: str) -> str:

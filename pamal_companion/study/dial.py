@@ -171,7 +171,7 @@ def lead(question: Question, width: int, other: str) -> str:
 FEW = tuple(width for width in WIDTHS if width <= 6)
 """Numbers of features behind which many networks did not train."""
 STUCK = 0.025
-"""How near to ln 10 a loss is that counts as one of a network that was never trained."""
+"""The distance from ln 10 within which a loss is one of a network that was never trained."""
 
 
 LOOKED_AT = (PAMAL, SOUP, FIVE)

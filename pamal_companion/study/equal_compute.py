@@ -1,4 +1,4 @@
-"""Whether one run of PaMaL is worth the compute of its baselines, in sentences around numbers.
+"""Say whether one run of PaMaL is worth the compute of its baselines, in sentences with numbers.
 
 Each sentence is written for the verdicts that its question has, and raises ValueError if the
 records say otherwise.

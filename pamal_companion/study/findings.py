@@ -1,4 +1,4 @@
-"""What our own runs say beyond the paper; `where` is the section of the page with the evidence.
+"""Tell what our runs say beyond the paper; `where` is the section of the page with the evidence.
 
 Two settings that are compared have the word ahead, behind, level or open. All rows are exploratory:
 their intervals are not corrected.

@@ -42,7 +42,7 @@ LABELS = {
     "draw": "data drawn with seed {}",
     "average": "EMA {}",
 }
-"""How the options of a setting are written, in this order; others follow as "name = value"."""
+"""The words for the options of a setting, in this order; others follow as "name = value"."""
 RESULTS = FILE.parent
 SPLITS = ("validation", "test", "validation, recalibrated", "test, recalibrated")
 ENSEMBLES = ("pamal", "low_rank")
@@ -343,7 +343,7 @@ COUNTED: dict[str, Callable[[Setting], float]] = {
     "passes": lambda setting: float(setting.passes),
     "weights": lambda setting: WEIGHTS[setting[:2]],
 }
-"""What every run of a setting has alike: passes over its training data, and weights it trains."""
+"""Numbers that all runs of a setting share: passes over the training data, and trained weights."""
 Measure = str | OfSeeds | Near | Away
 
 

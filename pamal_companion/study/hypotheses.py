@@ -1,4 +1,4 @@
-"""What registered questions ask, in numbers by seed.
+"""Compute what registered questions ask, in numbers by seed.
 
 A registration names simple comparisons itself; here is what others say in words: the union of a
 sweep, the four best points, the better of two rates, a share, a trend. Each function takes the

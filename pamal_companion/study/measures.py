@@ -1,4 +1,4 @@
-"""What a run is measured by: a number of a record and a split, and its direction.
+"""Measure a run: a number of a record and a split, and its direction.
 
 A measure is one line of `MEASURES`, or a name with a metric in it: "age/accuracy", the best of it
 along the front on its own; "chosen age/accuracy", that of the one network that has the best of it
@@ -127,7 +127,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
 OF_TOY = ("covering pairs", "pairs on a part")
 LOW = {"competition", "competition in loss", "order", "cosine of the members"}
 LOW |= {"training time", "peak memory"}
-"""Which of them are better the lower they are."""
+"""The measures of which lower is better."""
 
 
 NAMED: dict[str, Callable[[Record, str, str], Any]] = {

@@ -27,7 +27,8 @@ UTKFACE_1 = utkface("pamal", W=1, p=1)
 PHN_MULTIMNIST, COSMOS_MULTIMNIST = multimnist("phn", p=0.5), multimnist("cosmos", p=5, lam=1)
 PHN_CENSUS = census("phn", p=0.1, solver="epo", lr=0.0001)
 COSMOS_CENSUS = census("cosmos", p=2, lam=0.1, lr=0.0001)
-"""Where PHN and COSMOS have the largest hypervolume in print; beside them, with S < -0.6."""
+"""The settings at which PHN and COSMOS have the largest hypervolume in print; beside them, with
+S < -0.6."""
 SWEPT_MULTIMNIST = [PHN_MULTIMNIST, COSMOS_MULTIMNIST, multimnist("cosmos", p=0.1, lam=1)]
 SWEPT_CENSUS = [PHN_CENSUS, census("phn", p=0.01, lr=0.0001), COSMOS_CENSUS]
 SWEPT_CENSUS += [census("cosmos", p=1, lam=5)]

@@ -1,4 +1,4 @@
-"""Whether our runs put the rows of a table into the paper's order.
+"""Decide whether our runs put the rows of a table into the paper's order.
 
 A table whose rows lie closer together than seeds do has no order that another set of seeds would
 show. So there are three words (`of_order`), and the numbers are judged together.
@@ -14,7 +14,7 @@ from pamal_companion.study.statistics import SIGNIFICANT, Sample
 
 DRAWS = 2000
 SURE = 0.025
-"""How rare our order must be, were the paper's the true one, for it not to be reproduced."""
+"""The chance of our order, were the paper's the true one, below which it is not reproduced."""
 
 
 class Order(NamedTuple):

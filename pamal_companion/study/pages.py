@@ -1,4 +1,4 @@
-"""What the page of one run says of its own records: first what was found, last how it is made."""
+"""Tell what one run found, for its page: first what was found, last how it is made."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, floor

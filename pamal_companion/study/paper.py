@@ -45,7 +45,7 @@ def key_of(value: Any) -> Any:
 
 
 SEEDS = 3
-"""How many the paper's tables have."""
+"""The number of seeds of the paper's tables."""
 
 
 def table(name: str) -> pd.DataFrame:

@@ -73,8 +73,7 @@ class Question:
         )
 
     def record(self, name: str, seed: int) -> Record:
-        """Return the record of a setting and a seed; InputError where it is that of another run, or
-        where its splits are not of the same networks."""
+        """Return the record of a setting and a seed; InputError where it is that of another run."""
         path = self.paths[name][seed]
         record = Record.read(path)
         wanted, found = self.rows[name].setting(seed), frame.of(record)
@@ -83,7 +82,6 @@ class Question:
                 f"{path} must have the run of its name: {wanted.experiment}, {wanted.name()}, seed "
                 f"{seed}. Found {found.experiment}, {found.name()}, seed {record.seed}."
             )
-        _check_points(path, record)
         return record
 
     @property
@@ -108,6 +106,8 @@ class Question:
             for name, by_seed in self.paths.items()
         }
         for name, by_seed in found.items():
+            for seed, record in by_seed.items():
+                _check_points(self.paths[name][seed], record)
             self._check_alike(name, by_seed)
         self._check_data(found)
         return found
@@ -167,7 +167,8 @@ class Question:
                 if tasks := unlearnt(record):
                     raise InputError(
                         f"{self.paths[name][seed]}: no network is better than a constant answer on "
-                        f"{tasks[0]}. A file with `constant_loss` counts such tasks."
+                        f"{tasks[0]}. Count such tasks by `constant_loss`, or on the page of the "
+                        "question, and name it in `registered.COUNTED_ON_PAGES`."
                     )
 
     def values(self, recipe: str) -> "pd.Series[float]":
@@ -187,7 +188,7 @@ def _check_points(path: Path, record: Record) -> None:
     for point in record.points:
         alphas.setdefault(point["split"], []).append(point["alpha"])
         for name in record.objectives:
-            value = point["metrics"][name]
+            value = point["metrics"].get(name)
             if name.endswith("/accuracy") and value is not None and not 0 <= value <= 1:
                 raise InputError(f"{path}: {name} must be a share of 1. Found {value}.")
     if len({str(its) for its in alphas.values()}) > 1:
@@ -195,6 +196,8 @@ def _check_points(path: Path, record: Record) -> None:
     for split in alphas:
         objectives = [*record.objectives]
         rows = [point["metrics"] for point in record.points if point["split"] == split]
+        if any(name not in row for row in rows for name in objectives):
+            raise InputError(f"{path} has a point on {split} without an objective.")
         values = np.array([[row[name] for name in objectives] for row in rows], dtype=float)
         if not np.isfinite(values).all(axis=1).any():
             raise InputError(f"{path}: each network diverged, on {split}. It cannot be compared.")
@@ -321,14 +324,14 @@ def best(questions: Sequence[Question]) -> pd.DataFrame:
 
 
 MEASURED = {"hypervolume": "the front", "chosen hypervolume": "the network you would choose"}
-"""How the name of a comparison says what was measured, where that is a hypervolume."""
+"""The words in the name of a comparison for what was measured, if that is a hypervolume."""
 SPOKEN = {
     "pamal": "PaMaL",
     "ls": "LS",
     "-W=": ", W = ",
     "-lam=": ", \N{GREEK SMALL LETTER LAMDA} = ",
 }
-"""How the name of a comparison says the parts of the name of a setting."""
+"""The words in the name of a comparison for the parts of the name of a setting."""
 
 
 def _text(row: Comparison | Asked | str) -> str:

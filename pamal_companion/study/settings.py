@@ -10,7 +10,7 @@ import pandas as pd
 from pamal_companion.runs.methods import affects
 
 FILE = Path(__file__).with_name("printed") / "settings.csv"
-"""What appendices A1 and C1 of the paper say of each experiment, a row for each part."""
+"""The file of what appendices A1 and C1 of the paper say of each experiment, by its parts."""
 MANY = 6
 """Number of layers of a part of a network above which they are counted, not listed."""
 

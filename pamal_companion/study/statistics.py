@@ -14,9 +14,9 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 SIGNIFICANT = 0.05
-"""What a two-sided p must be below: that the 95 % interval leaves the bound out."""
+"""The p below which a two-sided test is significant: the 95 % interval leaves the bound out."""
 WITHIN = 0.002
-"""How near two accuracies or hypervolumes are that are level."""
+"""The distance within which two accuracies or hypervolumes are level."""
 MOST = 1000
 """The largest number of seeds that `seeds_to_decide` tries."""
 Number = Any

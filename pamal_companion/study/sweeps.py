@@ -16,9 +16,9 @@ from pamal_companion.study.statistics import Sample, differences, spread, summar
 from pamal_core.front import Front
 
 CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
-"""What Spearman's correlation must be below, by its name; None asks for nothing."""
+"""Bounds that Spearman's correlation must be below, by their names; None asks for nothing."""
 TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
-"""What stands above a column in a page."""
+"""The heads of the columns in a page."""
 BEST = {TITLES["hypervolume"]: True}
 """The column whose best is bold in a page."""
 CHANGED = {
@@ -26,7 +26,8 @@ CHANGED = {
     "rank correlation ↓": "order",
     "ordered pairs ↑": "ordered pairs",
 }
-"""What a penalty changes on validation; the last two are -1, and 1, where the front is in order."""
+"""Measures that a penalty changes on validation. The last two are -1, and 1, if the front is in
+order."""
 
 
 def printed(name: str) -> pd.DataFrame:

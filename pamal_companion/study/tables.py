@@ -23,7 +23,7 @@ from pamal_companion.study.paper import SEEDS
 from pamal_companion.study.statistics import Estimate, Sample, bracket, differs, spread
 
 TOGETHER = OfSeeds("hypervolume", SEEDS)
-"""How the paper measures a baseline on test (C2): by the points of its three seeds together."""
+"""The paper's measure of a baseline on test (C2): of the points of its three seeds together."""
 UNION = f"{TOGETHER} \N{UPWARDS ARROW}"
 THEIRS, OURS = ["paper", "paper ±", "paper's seeds"], ["ours", "ours ±", "seeds"]
 AWAY = ["difference", "error", "freedom"]

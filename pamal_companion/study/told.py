@@ -1,4 +1,4 @@
-"""What the registered comparisons of recipes found, in sentences around their numbers."""
+"""Tell what the registered comparisons of recipes found, in sentences around their numbers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from pamal_companion.study.statistics import minus, with_minus
 OURS, STRONGEST = "the best variant of PaMaL", "the best other recipe, a rewarded soup"
 BY_PICKS = "a rewarded soup: right picks"
 NEAR = 0.002
-"""How near to a constant answer's value a network counts as no better than that answer."""
+"""The distance from a constant answer's value within which a network is no better than it."""
 
 
 def between(numbers: Iterable[float], digits: int = 1) -> str:

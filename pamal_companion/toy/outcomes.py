@@ -193,7 +193,7 @@ COVERED = {
         "If you divide each loss by its recent mean instead (loss balancing), it does so from {}."
     ),
 }
-"""What is said of each variant, around how many pairs of all cover the front."""
+"""The words on each variant, around how many pairs of all cover the front."""
 
 
 def answer(record: Record) -> str:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 INITIAL_POINTS = ((-8.5, 7.5), (0.0, 0.0), (9.0, 9.0), (-7.5, -0.5), (9.0, -1.0))
-"""Where the paper starts the members."""
+"""The points at which the paper starts the members."""
 
 FLOOR = 5e-6
 """Of |z| in the logarithm."""

@@ -1,4 +1,4 @@
-"""How a direction is made of two losses and their gradients, for many runs at once, with Adam.
+"""Make a direction of two losses and their gradients, for many runs at once, with Adam.
 
 The rules of `pamal_core.balancing` that solve a small problem for each Jacobian take up to a
 millisecond, and a figure has five million of them: here they are in closed form for two tasks. A
@@ -16,7 +16,7 @@ from scipy.special import softmax
 from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
 
 EPOCH = 1000
-"""What the notebooks call an epoch, in steps."""
+"""The number of steps that the notebooks call an epoch."""
 Rule = Callable[[Array, Array, Array], Array]
 """From losses [*runs, 2], Jacobians [*runs, 2, 2], row t the gradient of loss t, and the weights of
 the tasks [*runs, 2] to directions [*runs, 2], along which the optimiser descends."""

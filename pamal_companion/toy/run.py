@@ -21,7 +21,7 @@ from pamal_core.method import NonFiniteError
 from pamal_core.simplex import Dirichlet
 
 MOMENTS = 500
-"""How often a run is looked at, besides its start."""
+"""The number of times that a run is looked at, besides its start."""
 
 
 class ToyRun(NamedTuple):

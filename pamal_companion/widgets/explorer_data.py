@@ -1,4 +1,4 @@
-"""What the explorer of a trained ensemble is told about it, as plain values."""
+"""Tell the explorer of a trained ensemble about it, in plain values."""
 
 import base64
 import io

@@ -108,6 +108,16 @@ def test_a_record_that_cannot_be_compared_is_named(registrations, damage):
     assert said in found and "_seed_45.json" in found
 
 
+def test_the_numbers_of_a_run_are_not_looked_at_before_the_last_run(registrations):
+    """So the runs that are left can be made, and nobody sees a number."""
+    question = registrations("census-front")
+    question.paths["ls"][45].unlink()
+    change, _ = DAMAGES["in percent"]
+    rewrite(question.paths["pamal"][45], change)
+    assert question.record("pamal", 45).seed == 45
+    assert {*verdicts(question)["verdict"]} == {"running, 212 of 213"}
+
+
 def test_a_run_made_twice_is_refused_and_a_missing_one_is_named(registrations):
     question = registrations("census-front")
     path = question.paths["ls"][45]

@@ -1,10 +1,13 @@
 """A model may keep functions and hooks, unless they hold the model that members are copies of."""
 
-from functools import partial
+import weakref
+from functools import lru_cache, partial
+from types import MethodType
 
 import pytest
 import torch
 import torch.nn.functional as F
+import torchmetrics
 from torch import nn
 
 from pamal_core import InputError, WeightEnsemble
@@ -34,6 +37,19 @@ class Keeping(nn.Module):
         elif kind == "a forward that is wrapped":
             inner = self.forward
             self.forward = lambda x: inner(x)
+        elif kind == "a patched forward":
+            old = self.forward
+            self.forward = MethodType(lambda net, x: old(x), self)
+        elif kind == "a function with a cache":
+            self.drop = lru_cache(lambda h: F.dropout(h, 0.5, self.training))
+        elif kind == "a weak reference":
+            net = weakref.ref(self)
+            self.drop = lambda h: F.dropout(h, 0.5, net().training)
+        elif kind == "a metric":
+            self.accuracy = torchmetrics.Accuracy("binary")
+        elif kind == "a dict of settings":
+            self.settings = settings = {"scale": 2.0}
+            self.drop = lambda h: h * settings["scale"]
         elif kind == "a list in a function":
             self.drop = lambda h: held[0](h)
         elif kind == "a hook that holds the model":
@@ -69,6 +85,9 @@ HELD = {
     "a function in a list": "'layers' of 'the top'",
     "a forward that is wrapped": "'forward' of 'the top'",
     "a list in a function": "'drop' of 'the top'",
+    "a patched forward": "'forward' of 'the top'",
+    "a function with a cache": "'drop' of 'the top'",
+    "a weak reference": "'drop' of 'the top'",
     "a hook that holds the model": "a hook of 'trunk'",
     "a hook that holds a dict of the model": "a hook of 'trunk'",
 }
@@ -82,7 +101,16 @@ def test_a_function_that_holds_its_model_is_refused(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["a method", "a partial", "a function of torch", "a hook of its own module", "none"]
+    "kind",
+    [
+        "a method",
+        "a partial",
+        "a function of torch",
+        "a hook of its own module",
+        "a metric",
+        "a dict of settings",
+        "none",
+    ],
 )
 def test_a_function_that_a_copy_has_anew_is_kept(kind):
     torch.manual_seed(0)

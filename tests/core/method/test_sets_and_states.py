@@ -8,13 +8,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from pamal_core import (
-    InputError,
+    Method,
     Metric,
     Task,
     WeightEnsemble,
     classification,
     fit,
     regression,
+    train,
 )
 from pamal_core.checks import is_of_pairs
 from pamal_core.diagnosis import of_batches
@@ -52,8 +53,18 @@ def test_a_loss_of_two_sets_is_not_taken_for_one_of_pairs():
     def of_pairs(output, target):
         return (output - target).square().mean()
 
-    for loss, wrong in ((of_means, False), (of_pairs, True)):
-        assert is_of_pairs(loss, torch.randn(40, 1), target) == wrong
+    def of_own_pairs(output, target):
+        return (output.reshape(-1, 1) - target).square().mean()
+
+    def of_columns(output, target):
+        return F.mse_loss(output[:, :1], target)
+
+    def of_sorted(output, target):
+        return (output.flatten().sort().values - target.sort().values).abs().mean()
+
+    pairs, sets = (of_pairs, of_own_pairs, of_columns), (of_means, of_sorted)
+    for loss in (*pairs, *sets):
+        assert is_of_pairs(loss, torch.randn(40, 1), target) == (loss in pairs)
 
 
 def test_a_metric_that_depends_on_the_size_of_a_batch_is_told():
@@ -100,17 +111,43 @@ def test_a_metric_of_the_one_batch_of_the_validation_is_not_told_of():
     assert not told(64) and len(told(8)) == 1
 
 
+def test_a_metric_of_sums_is_not_told_of_for_its_rounding():
+    """Its value for equal outputs is 0, but for rounding."""
+
+    def sums(output, target):
+        kept = [output[target == k].sigmoid() for k in (0, 1)]
+        return torch.stack([part for one in kept for part in (one.sum(), one.new_tensor(len(one)))])
+
+    def gap_of_sums(total):
+        return (total[0] / total[1] - total[2] / total[3]).abs()
+
+    task = Task("fair", F.mse_loss, [Metric("gap", False, sums, gap_of_sums)])
+    target = (torch.arange(700) % 3 == 0).float()
+    output = torch.full((700,), -2.7)
+    judged = [Judged(task, output[k], target[k]) for k in (slice(400), slice(400, None))]
+    assert [*of_batches(judged)] == []
+
+
 # A rate beside a state
 
 
-def test_the_rate_of_a_fit_that_goes_on_is_that_of_its_state():
+def test_fit_notes_that_a_state_goes_on_with_a_rate_of_its_own():
     states = []
     given = {"epochs": 2, "progress": False, "averaging": None}
-    fit(Net, TASKS, DATA, DATA, lr=0.01, baseline=None, **given,
-        on_epoch=lambda training: states.append(training.state_dict()))  # fmt: skip
-    with pytest.raises(InputError, match=r"must be that of `resume`, 0\.01.*Found 0\.5"):
-        fit(Net, TASKS, DATA, DATA, lr=0.5, resume=states[0], **given)
-    assert fit(Net, TASKS, DATA, DATA, resume=states[0], **given).lr == 0.01
+
+    def told(**options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            done = fit(Net, TASKS, DATA, DATA, **(given | options))
+        return [note for note in done.notes if "goes on with the rate" in note]
+
+    def keep(training):
+        states.append(training.state_dict())
+
+    assert not told(lr=0.01, baseline=None, on_epoch=keep)
+    (note,) = told(lr=0.5, resume=states[0])
+    assert "rate of `resume`, 0.01. 0.5 is that of its start and of baselines." in note
+    assert not told(lr=0.01, resume=states[0])
 
 
 # Statistics of a layer of one's own
@@ -126,11 +163,23 @@ class OwnNorm(nn.Module):
         return F.batch_norm(x, self.running_mean, self.running_var, training=self.training)
 
 
-def test_running_statistics_of_an_own_layer_are_told():
-    network = WeightEnsemble([nn.Sequential(nn.Linear(4, 4), OwnNorm(4)) for _ in range(2)])
-    for calibration in (None, [(X,)]):
-        with pytest.warns(UserWarning, match="none of torch's.*Found '1', a OwnNorm"):
-            network.export([0.5, 0.5], calibration=calibration)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        network.export([0.5, 0.5], calibration="shared")
+class Fixed(OwnNorm):
+    """Never changes its statistics, as that of a frozen backbone."""
+
+    def forward(self, x):
+        return F.batch_norm(x, self.running_mean, self.running_var)
+
+
+@pytest.mark.parametrize(("norm", "number"), [(OwnNorm, 1), (Fixed, 0), (nn.BatchNorm1d, 0)])
+def test_running_statistics_of_an_own_layer_are_told(norm, number):
+    class Normed(Net):
+        def __init__(self):
+            super().__init__()
+            self.trunk = nn.Sequential(nn.Linear(4, 8), norm(8))
+
+    method = Method(WeightEnsemble([Normed(), Normed()]), TASKS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train(method, DATA, epochs=1, progress=False)
+    told = [str(one.message) for one in caught if "none of torch's" in str(one.message)]
+    assert len(told) == number and all("Found 'trunk.1'" in text for text in told)
