@@ -248,8 +248,8 @@ def still_running() -> str:
     return (
         "PHN is not in this table, and the recipes were not tuned alike: we tried two rates for LS "
         "and the soup, and one for the others. A grid with PHN and three rates for every recipe is "
-        f"{grid.progress}. The rest of it will take at least {hours_left(grid):.0f} hours of one "
-        "thread, and only then its winners are compared, at seeds of their own."
+        f"{grid.progress}. The rest of it will take {60 * hours_left(grid):.0f} minutes of one "
+        "thread or more, and only then its winners are compared, at seeds of their own."
     )
 
 
