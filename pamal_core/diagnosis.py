@@ -90,6 +90,7 @@ class Diagnosis:
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}
         notes = [*self._read_loader(numbers)]
+        theta = self.network.theta(middle(self.network))
         for judged in first:
             deviation = numbers.get(judged.task.name, Moments()).deviation
             spread = float(judged.output.double().std(correction=0))
@@ -109,7 +110,6 @@ class Diagnosis:
                     "with one batch_size."
                 )
             if judged.task.name in seconds:
-                theta = self.network.theta(middle(self.network))
                 more = self._judged(judged.task, theta, seconds[judged.task.name])
                 notes += of_batches([judged, *more])
         return notes

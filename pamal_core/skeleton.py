@@ -298,12 +298,13 @@ def _function_of(value: Any) -> FunctionType | None:
     """Return the function that a copy of `value` shares with it, None if there is none. A copy has
     arguments of a partial and the object of a method anew."""
     while isinstance(value, partial | MethodType | _lru_cache_wrapper):
-        value = value.func if isinstance(value, partial) else _within(value)
+        if isinstance(value, partial):
+            value = value.func
+        elif isinstance(value, MethodType):
+            value = value.__func__
+        else:
+            value = value.__wrapped__
     return value if isinstance(value, FunctionType) else None
-
-
-def _within(value: Any) -> Any:
-    return value.__func__ if isinstance(value, MethodType) else value.__wrapped__
 
 
 def _held_by(function: FunctionType) -> Iterator[Any]:

@@ -270,7 +270,7 @@ def compared(question: Question) -> list[Hypothesis]:
 
 
 def _numbers(question: Question, name: str, row: Comparison) -> "pd.Series[float]":
-    """Return by seed what a comparison measures of a setting."""
+    """Return what a comparison measures of a setting, by seed."""
     # Under its registered name: seeds with draws of their own are one setting.
     setting = Setting("", name)
     runs = {setting: question.records[name]}

@@ -1,4 +1,4 @@
-"""What is of a whole set, of a training that goes on, or of a layer of one's own, is told apart."""
+"""Tell apart what is of a whole set, of a training that goes on, and of a layer of one's own."""
 
 import warnings
 
