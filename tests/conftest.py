@@ -1,7 +1,6 @@
 """Which modules are checked at run time, and which tests share a process."""
 
 import gc
-import os
 from pathlib import Path
 
 import jaxtyping
@@ -26,7 +25,7 @@ WHOLE |= {"test_loaders_by_task.py"}
 WHOLE |= {"test_same_bits.py"}
 
 # After the hook, since it imports the package.
-pytest_plugins = ["small_problems"]
+pytest_plugins = ["small_problems", "required"]
 
 # Nothing of what is imported and collected is garbage: to look for it there takes a worker seconds.
 gc.disable()
@@ -50,30 +49,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item, (_, name) in places.items():
         item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=lambda item: places[item][0])
-
-
-# What may be missing, and a word in the reason for which a test is then skipped.
-MISSING = {"browser": "chromium", "data": "PAMAL_DATA"}
-REQUIRED = {*os.environ.get("PAMAL_REQUIRE", "").split(",")} - {""}
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    """Fail a test that is skipped for want of what `PAMAL_REQUIRE` names: "browser", "data" or
-    both, with a comma between."""
-    report = yield
-    reason = str(call.excinfo.value) if report.skipped and call.excinfo else ""
-    for name in REQUIRED:
-        if MISSING[name] in reason:
-            report.outcome = "failed"
-            report.longrepr = f"PAMAL_REQUIRE={name}, and it is not there: {reason}"
-    return report
-
-
-def pytest_configure() -> None:
-    if unknown := REQUIRED - MISSING.keys():
-        known = ", ".join(MISSING)
-        raise pytest.UsageError(f"PAMAL_REQUIRE must name some of {known}. Found {min(unknown)}.")
 
 
 def pytest_collection_finish() -> None:

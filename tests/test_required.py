@@ -1,4 +1,4 @@
-"""`PAMAL_REQUIRE` makes an error of a test that is skipped for want of a browser or of data."""
+"""A test that is skipped for want of a browser or of data fails, if `PAMAL_REQUIRE` says so."""
 
 import os
 import subprocess
@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = (Path(__file__).parent / "conftest.py").read_text("utf-8")
-HOOKS = CONFTEST[
-    CONFTEST.index("# What may be missing") : CONFTEST.index("def pytest_collection_f")
-]
+HELPERS = Path(__file__).parent / "helpers"
 TESTS = """
 import pytest
 
@@ -28,24 +25,15 @@ def test_of_a_gpu():
 
 
 def result(folder, required):
-    (folder / "conftest.py").write_text(f"import os\nimport pytest\n{HOOKS}", "utf-8")
     (folder / "test_it.py").write_text(TESTS, "utf-8")
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--rootdir",
-            folder,
-            folder,
-        ],
-        env={**os.environ, "PAMAL_REQUIRE": required},
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "required"]
+    ended = subprocess.run(
+        [*command, "--rootdir", folder, folder],
+        env={**os.environ, "PAMAL_REQUIRE": required, "PYTHONPATH": str(HELPERS)},
         capture_output=True,
         text=True,
-    ).stdout
+    )
+    return ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -55,6 +43,7 @@ def result(folder, required):
         ("browser", "1 failed, 2 skipped"),
         ("data", "2 skipped, 1 error"),
         ("browser,data", "1 failed, 1 skipped, 1 error"),
+        ("browsers", "PAMAL_REQUIRE must name some of browser, data. Found browsers."),
     ],
 )
 def test_what_is_required_and_missing_fails_its_tests(required, said, tmp_path):
@@ -63,8 +52,7 @@ def test_what_is_required_and_missing_fails_its_tests(required, said, tmp_path):
 
 def test_every_skip_for_want_of_a_browser_or_data_has_its_word():
     """So that none is left out of what the variable is for."""
-    helpers = Path(__file__).parent / "helpers" / "browser.py"
-    assert 'pytest.skip("needs chromium' in helpers.read_text("utf-8")
+    assert 'pytest.skip("needs chromium' in (HELPERS / "browser.py").read_text("utf-8")
     tests = [path for path in Path(__file__).parent.rglob("test_*.py") if path != Path(__file__)]
     lines = [line for path in tests for line in path.read_text("utf-8").splitlines()]
     reasons = [line for line in lines if "reason=" in line and "importorskip" not in line]

@@ -18,6 +18,14 @@ from one_kernel import kernel as kernel
 matplotlib.use("Agg")
 
 
+@pytest.fixture(scope="session")
+def runs():
+    """Every committed run on full data, by setting and seed. Tests must not change it."""
+    from pamal_companion.study import frame
+
+    return frame.read()
+
+
 @pytest.fixture(autouse=True)
 def _close_figures():
     yield

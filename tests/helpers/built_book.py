@@ -10,6 +10,11 @@ import pytest
 from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
+SMALL_TOC = "format: jb-book\nroot: index\nchapters:\n  - file: results/schematics\n"
+OF_A_SMALL_BOOK = (
+    *("book/_", "book/references.bib", "book/results/schematics.ipynb", "pamal_", "results/mea"),
+    *("_config.yml", "pyproject.toml", "README.md", "CITATION.cff"),
+)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +45,11 @@ def built_book(tracked, tmp_path_factory):
 def pages(built_book):
     """The files of its pages."""
     return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
+
+
+def of_a_small_book(tracked):
+    """The files of a book of two pages, but for its contents and its first page."""
+    return [p for p in tracked if p.relative_to(ROOT).as_posix().startswith(OF_A_SMALL_BOOK)]
 
 
 def build(files, copy, **texts):

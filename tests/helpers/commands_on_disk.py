@@ -8,10 +8,18 @@ from unittest import mock
 import torch
 
 from pamal_companion.__main__ import main
-from pamal_companion.runs.records import ABOUT, Record
+from pamal_companion.runs.records import ABOUT, Record, _digest
 from pamal_companion.runs.states import save_state
 
 NAMES = ("top-left", "bottom-right")
+
+
+def rewrite(path, change):
+    """Change the fields of a record, which has the right checksum then."""
+    fields = json.loads(path.read_text("utf-8"))
+    del fields["checksum"]
+    change(fields)
+    path.write_text(json.dumps(fields | {"checksum": _digest(fields)}), "utf-8")
 
 
 def ask(*arguments):

@@ -1,7 +1,6 @@
 """Small images named as those of UTKFace, for tests of the reader."""
 
 import io
-import zipfile
 
 import numpy as np
 from PIL import Image
@@ -20,18 +19,3 @@ def faces(num: int) -> dict[str, bytes]:
     return {
         f"{1 + i % 116}_{i % 2}_{i % 5}_2017{i:013}.jpg.chip.jpg": jpeg(i % 40) for i in range(num)
     }
-
-
-def write_zip(path, contents):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(name, content)
-    return path
-
-
-def write_folder(folder, contents):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
-    return folder

@@ -19,6 +19,7 @@ def put(folder, contents):
     for name, content in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
+    return folder
 
 
 def named(contents, change):

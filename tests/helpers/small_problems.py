@@ -112,6 +112,12 @@ def batch() -> tuple[Tensor, Tensor, Tensor]:
 
 
 @pytest.fixture
+def loader(batch: tuple[Tensor, Tensor, Tensor]) -> DataLoader[tuple[Tensor, ...]]:
+    """Four batches in a new order each epoch."""
+    return batches(batch, 8, shuffle=True)
+
+
+@pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The learning rate of each step that Adam makes from now on."""
     found: list[float] = []

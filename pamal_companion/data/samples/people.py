@@ -81,7 +81,7 @@ def texts(header: Sequence[str], gap: float = 0.0) -> tuple[bytes, bytes]:
         male, other = columns["ASEX"] == "Male", np.random.default_rng([SEED, 1])
         columns["INCOME"] = np.where(works & (pay + gap * male > 5), "50000+.", "- 50000.")
         columns["AMJIND"] = level(
-            "Retail trade|Construction|Education", 1.2 * male + other.random(n)
+            "Retail trade|Construction|Education", 1.2 * male + 2 * other.random(n)
         )
     rows = pd.DataFrame(columns)[list(header)].to_csv(header=False, index=False)
     lines = rows.replace(",", ", ").encode().splitlines(keepends=True)

@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from built_book import build
+from built_book import SMALL_TOC, build, of_a_small_book
 from PIL import Image
 
 ROOT = Path(__file__).parents[3]
 ADDRESS = "https://github.com/somebody/some-book"
 SITE = "https://somebody.github.io/pages"
 CITED = (ROOT / "CITATION.cff").read_text("utf-8")
-TOC = "format: jb-book\nroot: index\nchapters:\n  - file: results/schematics\n"
-FILES = (
-    *("book/_", "book/references.bib", "book/results/schematics.ipynb", "pamal_", "results/mea"),
-    *("_config.yml", "pyproject.toml", "README.md"),
-)
 
 
 def links(html, page):
@@ -31,14 +26,15 @@ def public(tracked, tmp_path_factory):
     """A book of two pages, built with an address."""
     pytest.importorskip("jupyter_book", reason="needs the `book` extra")
     copy = tmp_path_factory.mktemp("book")
-    files = [path for path in tracked if path.relative_to(ROOT).as_posix().startswith(FILES)]
     cited = re.sub(r"^repository-code:.*\n", "", CITED, flags=re.MULTILINE)
     index = "# First\n\n```{citation}\n```\n"
     cited += f"repository-code: {ADDRESS}\n"
     config = (ROOT / "_config.yml").read_text("utf-8")
     config = re.sub('html_baseurl: ""', f"html_baseurl: {SITE}", config)
     texts = {"CITATION.cff": cited, "_config.yml": config}
-    build(files, copy, **texts, **{"_toc.yml": TOC, "book/index.md": index})
+    build(
+        of_a_small_book(tracked), copy, **texts, **{"_toc.yml": SMALL_TOC, "book/index.md": index}
+    )
     return copy / "_build" / "html"
 
 

@@ -39,26 +39,31 @@ def rows(first):
             yield text, re.findall(r'href="([^"]*)"', row)
 
 
-def judged(name):
+@pytest.fixture(scope="module")
+def judged(runs):
     """The word and the estimate of a line: of a registered hypothesis, or of a claim."""
     known = claims.CLAIMS | claims.FINDINGS
-    if name in known:
-        found = judge(known[name], frame.read())
-        word, value = found.word, found.parts[0].estimate.value
-        if known[name].ours[0].method == "pamal":
-            return word, value
-        return {"ahead": "behind", "behind": "ahead"}.get(word, word), -value
-    question, _, text = name.partition(": ")
-    row = registered.verdicts(registered.read(question)).loc[text]
-    return row["verdict"], float(row["estimate"].split()[0].replace("\N{MINUS SIGN}", "-"))
+
+    def of(name):
+        if name in known:
+            found = judge(known[name], runs)
+            word, value = found.word, found.parts[0].estimate.value
+            if known[name].ours[0].method == "pamal":
+                return word, value
+            return {"ahead": "behind", "behind": "ahead"}.get(word, word), -value
+        question, _, text = name.partition(": ")
+        row = registered.verdicts(registered.known(question)).loc[text]
+        return row["verdict"], float(row["estimate"].split()[0].replace("\N{MINUS SIGN}", "-"))
+
+    return {name: of(name) for _, name in LINES}
 
 
-def test_what_holds_has_the_words_of_the_study(first):
+def test_what_holds_has_the_words_of_the_study(first, judged):
     found = [*rows(first)]
     assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
     assert 0 < len(found) == len(LINES) <= 14
     for (cells, _), (_, name) in zip(found, LINES, strict=True):
-        word, value = judged(name)
+        word, value = judged[name]
         assert cells[1].startswith(word)
         (points,) = re.findall(r" ([+\N{MINUS SIGN}][\d.]+) points", cells[1])
         points = float(points.replace("\N{MINUS SIGN}", "-"))
@@ -72,23 +77,23 @@ def test_what_holds_has_the_words_of_the_study(first):
 REGISTERED = {path.stem for path in (ROOT / "results/registered").glob("*.toml")}
 
 
-def test_a_point_is_the_slope_of_an_accuracy_on_each_task(monkeypatch):
+def test_a_point_is_the_slope_of_an_accuracy_on_each_task(monkeypatch, runs):
     """By two accuracies: a hypervolume v is that of one network with the root of v on each task."""
     monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
     import verdicts
 
     volume = frame.measured(
-        frame.read(), frame.Setting("multimnist", "ls"), "hypervolume", "validation"
+        runs, frame.Setting("multimnist", "ls"), "hypervolume", "validation"
     ).mean()
     step = 1e-6
     expected = 100 * ((volume + step) ** 0.5 - volume**0.5) / step
     assert verdicts.points_of("multimnist") == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_mark_is_on_the_right_where_pamal_is_better(first):
+def test_a_mark_is_on_the_right_where_pamal_is_better(first, judged):
     for row, (_, name) in zip(first.split('<td class="v-plot">')[1:], LINES, strict=True):
         drawn = re.search(r'<circle r="4.5" cx="([\d.]+)"', row)
-        assert (float(drawn[1]) > 100) == (judged(name)[1] > 0), name
+        assert (float(drawn[1]) > 100) == (judged[name][1] > 0), name
 
 
 def test_each_line_opens_its_evidence(first, built_book):
@@ -157,9 +162,9 @@ def test_no_registered_row_rests_on_networks_that_never_trained():
             assert (run.front("test").table["income/average precision"] > 0.062 + 0.002).all()
 
 
-def test_no_network_of_the_other_rows_is_at_a_constant_answer():
+def test_no_network_of_the_other_rows_is_at_a_constant_answer(runs):
     """Look at every network on test of the rows on Census and on MultiMNIST3."""
-    runs, tuned = frame.read(), registered.read("census-at-equal-cost").records
+    tuned = registered.read("census-at-equal-cost").records
     alike = equal_compute.census().records
     people = [runs[frame.Setting("census", method)] for method in ("pamal", "ls")]
     people += [*alike.values(), *tuned.values()]
@@ -182,8 +187,8 @@ def test_no_network_of_the_other_rows_is_at_a_constant_answer():
     assert "a constant answer is right in {:.1f} % and {:.1f} %".format(*shares) in TEXT
 
 
-def test_the_sums_are_those_of_the_study():
-    words = claims.table(frame.read())["verdict"].value_counts()
+def test_the_sums_are_those_of_the_study(runs):
+    words = claims.table(runs)["verdict"].value_counts()
     said = (
         f"Of its {words.sum()} [claims](results/claims) {words['holds']} hold, {words['fails']} "
         f"fail, {words['open']} are open and {words['not run']} are not run"

@@ -30,9 +30,10 @@ class Net(SharedBottom):
         )
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """The names of the server, from a module and a file as the page has them, and the address."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The names of the server, from a module and a file as the page has them, and the address. One
+    for all tests: to end it takes a fifth of a second."""
     pytest.importorskip("fastapi", reason="needs the `test` extra")
     uvicorn = pytest.importorskip("uvicorn", reason="needs the `test` extra")
     cells = ["".join(cell["source"]) for cell in json.loads(PAGE.read_text("utf-8"))["cells"]]
@@ -40,16 +41,19 @@ def server(tmp_path, monkeypatch):
     (code,) = (block for block in blocks if "FastAPI" in block)
     (cache,) = (block for block in blocks if "lru_cache" in block)
     assert len(cache.splitlines()) == 3
+    folder = tmp_path_factory.mktemp("server")
+    torch.manual_seed(0)
     network = LowRankEnsemble(Net(), 2, rank=2, train_base=True)
     with torch.no_grad():
         for adapter in network.adapters.parameters():
             adapter.normal_()
     Method(network, [classification("digit"), classification("even")])  # which names the members
-    torch.save(network.state_dict(), tmp_path / "network.pt")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
+    torch.save(network.state_dict(), folder / "network.pt")
     names = {"functools": functools}
-    exec(code + cache, names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
+        exec(code + cache, names)
     one = uvicorn.Server(uvicorn.Config(names["app"], port=0, log_level="critical"))
     thread = threading.Thread(target=one.run)
     thread.start()
@@ -87,6 +91,7 @@ def test_each_request_is_answered_by_the_network_at_its_trade_off(server):
 def test_a_module_that_is_kept_answers_as_predict_does_and_is_made_once(server, shares):
     names, _ = server
     rows, model_at = torch.randn(20, 64), names["model_at"]
+    model_at.cache_clear()
     for share in shares:
         with torch.inference_mode():
             kept = model_at(share)(rows)

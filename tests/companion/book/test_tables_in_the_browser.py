@@ -110,11 +110,11 @@ def test_the_verdict_is_in_view(built_book, open_page, name, width):
         built_book / "results" / f"{name}.html", viewport={"width": width, "height": 900}
     )
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    hidden = page.evaluate(
-        """() => [...document.querySelectorAll("table.dataframe .verdict, table.intervals svg")]
-          .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
-          .map((one) => one.closest("tr").textContent)"""
-    )
+    marks = page.locator("table.dataframe .verdict, table.intervals svg")
+    assert marks.count() > 0
+    hidden = marks.evaluate_all("""(all) => all
+        .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
+        .map((one) => one.closest("tr").textContent)""")
     assert hidden == []
 
 

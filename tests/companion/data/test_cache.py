@@ -8,8 +8,6 @@ import zlib
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from pamal_companion.data.files import cache_root, cached
 
@@ -100,15 +98,11 @@ HEADERS = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.tuples(st.just(b""), st.integers(0, 10**4), st.integers(0, 7)))
-@example(HEADERS["length"])
-@example(HEADERS["first digit"])
-@example(HEADERS["last digit"])
-def test_no_flipped_bit_changes_an_array(kept, flip):
+@pytest.mark.parametrize("flip", HEADERS.values(), ids=HEADERS)
+def test_no_flipped_bit_of_a_header_changes_an_array(kept, flip):
     part, offset, bit = flip
     content = bytearray(kept.read_bytes())
-    content[(content.index(part) + offset) % len(content)] ^= 1 << bit
+    content[content.index(part) + offset] ^= 1 << bit
     kept.write_bytes(content)
     made()
 

@@ -5,9 +5,10 @@ import statistics
 import numpy as np
 import pytest
 import torch
-from faces_on_disk import faces, write_folder
+from faces_on_disk import faces
 from hypothesis import given
 from hypothesis import strategies as st
+from packed import put
 from same_data import equal, parts
 
 from pamal_companion.data import utkface
@@ -133,7 +134,7 @@ def test_without_files_auto_takes_the_sample_and_full_says_how_to_get_them(folde
 
 
 def test_auto_does_not_pass_over_an_archive_that_it_cannot_open(folder, people):
-    write_folder(folder, {"UTKFace.rar": b""})
+    put(folder, {"UTKFace.rar": b""})
     with pytest.raises(InputError, match=r"Found UTKFace\.rar\. Get"):
         utkface.load("auto", folder.parent)
 
@@ -146,6 +147,6 @@ def test_auto_does_not_pass_over_an_archive_that_it_cannot_open(folder, people):
     ],
 )
 def test_too_few_images_and_equal_ages_are_named(folder, contents, message):
-    write_folder(folder, contents)
+    put(folder, contents)
     with pytest.raises(InputError, match=message):
         utkface.load("full", folder.parent)

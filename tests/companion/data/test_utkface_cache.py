@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from faces_on_disk import faces, write_folder
+from faces_on_disk import faces
+from packed import put
 from PIL import Image
 
 from pamal_companion.data.utkface import read
@@ -12,7 +13,7 @@ from pamal_companion.data.utkface import read
 def folder(tmp_path, monkeypatch):
     """Five faces; what is made from them goes to another folder."""
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
-    return write_folder(tmp_path / "utkface", faces(5))
+    return put(tmp_path / "utkface", faces(5))
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ import tarfile
 import zipfile
 
 import numpy as np
+import packed
 import pytest
-from faces_on_disk import faces, jpeg, write_folder, write_zip
+from faces_on_disk import faces, jpeg
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -26,6 +27,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
     (tmp_path / "utkface").mkdir()
     return tmp_path / "utkface"
+
+
+def write_zip(folder, contents):
+    packed.put(folder, packed.zipped(contents, "a.zip", zipfile.ZIP_STORED))
+    return folder / "a.zip"
 
 
 def split_by_hand(name):
@@ -83,7 +89,7 @@ def test_odd_names_of_the_original_are_read_and_others_are_not(name, expected):
 )
 def test_an_image_is_what_torchvision_makes_of_it(folder, shape, mode):
     content = jpeg(3, shape, mode)
-    write_zip(folder / "a.zip", {FACE: content})
+    write_zip(folder, {FACE: content})
     expected = Resize((64, 64))(Image.open(io.BytesIO(content)).convert("RGB"))
     found = read(folder, 64).images
     assert found.dtype == np.uint8 and found.shape == (1, 3, 64, 64)
@@ -91,8 +97,8 @@ def test_an_image_is_what_torchvision_makes_of_it(folder, shape, mode):
 
 
 def a_zip_and_other_images(folder):
-    write_zip(folder / "a.zip", faces(2))
-    write_folder(folder, dict(zip(faces(2), reversed(faces(2).values()), strict=True)))
+    write_zip(folder, faces(2))
+    packed.put(folder, dict(zip(faces(2), reversed(faces(2).values()), strict=True)))
 
 
 def a_tarball(folder):
@@ -109,16 +115,16 @@ def twice(folder):
 
 
 def cut(folder):
-    path = write_zip(folder / "a.zip", faces(9))
+    path = write_zip(folder, faces(9))
     path.write_bytes(path.read_bytes()[:-200])
 
 
 def zipped(contents):
-    return lambda folder: write_zip(folder / "a.zip", contents)
+    return lambda folder: write_zip(folder, contents)
 
 
 def unpacked(contents):
-    return lambda folder: write_folder(folder, contents)
+    return lambda folder: packed.put(folder, contents)
 
 
 def png():
@@ -165,7 +171,7 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_a_flipped_bit_in_the_zip_is_found_or_harmless(folder, data):
-    path = write_zip(folder / "a.zip", faces(2))
+    path = write_zip(folder, faces(2))
     mark, content = read(folder, 8).mark, bytearray(path.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(content)

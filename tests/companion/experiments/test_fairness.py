@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score
 from small_problems import slopes_of
 
 from pamal_companion.data import census, fairness
+from pamal_companion.data.samples import people
 from pamal_companion.experiments.fairness import (
     EXPERIMENT,
     PRECISION,
@@ -61,15 +62,15 @@ def test_the_gap_is_the_difference_of_mean_scores_by_a_plain_loop():
 def test_picks_are_those_of_pandas_over_all_rows(seed):
     """The 6.2 % with the highest scores, in batches of any size."""
     rng = np.random.default_rng(seed)
-    people = pd.DataFrame(
+    rated = pd.DataFrame(
         {
             "z": rng.normal(size=701),
             "earns": rng.integers(0, 2, 701),
             "male": rng.integers(0, 2, 701),
         }
     )
-    best = people.nlargest(round(0.062 * 701), "z")
-    shares = best.groupby("male").size() / people.groupby("male").size()
+    best = rated.nlargest(round(0.062 * 701), "z")
+    shares = best.groupby("male").size() / rated.groupby("male").size()
     gap_metric = next(m for m in parity("p", "income").metrics if m.name == "gap in picks")
     for metric, label, expected in (
         (RIGHT_PICKS, "earns", best["earns"].mean()),
@@ -77,7 +78,7 @@ def test_picks_are_those_of_pandas_over_all_rows(seed):
     ):
         total = None
         for part in np.array_split(np.arange(701), 5):
-            rows = people.iloc[part]
+            rows = rated.iloc[part]
             given = (torch.from_numpy(rows[name].to_numpy(copy=True)) for name in ("z", label))
             total = metric.add(total, *given)
         assert metric.of(total) == pytest.approx(expected, abs=1e-12)
@@ -112,13 +113,16 @@ def test_the_metrics_of_parity_are_of_all_rows_and_not_means_over_batches():
 
 
 def test_neither_sex_nor_income_is_an_input_and_the_people_of_census_stay():
-    splits = fairness.load("sample")
-    both = census.load("sample", tasks=("income", "male"))
-    inputs, *labels = splits.train.tensors
+    inputs, *labels = fairness.load("sample").train.tensors
     for label in labels:
-        assert not ((inputs != 0) == (label != 0)[:, None]).all(0).any()
-    assert splits.id != both.id
-    assert both.id == "census/sample/income+male/mended/seed=0/" + both.id.rpartition("/")[2]
+        is_told = (inputs != 0) == (label != 0)[:, None]
+        assert not is_told.all(0).any()  # no column is the label,
+        assert is_told.any(0).all()  # and none is the other group
+    plain, unequal = (
+        census.parse(texts(census.COLUMNS)[0]) for texts in (people.texts, fairness.UNEQUAL)
+    )
+    changed = {c for c in census.COLUMNS if not plain[c].astype(str).equals(unequal[c].astype(str))}
+    assert changed == {"INCOME", "AMJIND"}
 
 
 def test_the_sample_has_the_gap_that_was_put_in():

@@ -1,6 +1,6 @@
 """A file with one flipped bit is refused in a sentence, or is read as if the bit had not flipped.
 
-Each bit of a small file of each kind is flipped, not some that are drawn.
+`make test` flips one bit of each byte of a small file of each kind, `make test-faults` every bit.
 """
 
 import json
@@ -19,7 +19,11 @@ from pamal_companion.runs.states import load_state, save_state
 from pamal_core.errors import InputError
 
 ARRAYS = {"a": np.arange(3, dtype=np.float32)}
-STATE = {"key": "k", "network": {"a": torch.tensor([1.0, 2.0])}, "none": None}
+STATE = {
+    "key": "k",
+    "network": {"a": torch.tensor([1.0, 2.0]), "half": torch.ones(1, dtype=torch.bfloat16)},
+    "none": None,
+}
 FACES = {"5_0_0_2017.jpg": b"a face", "60_1_2_2017.jpg": b"another one"}
 TEXT = {"data": b"some text"}
 RECORD = Record(
@@ -108,7 +112,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_bit_that_flips_is_noticed_or_without_effect(kind, tmp_path, tally, monkeypatch):
+def test_every_bit_that_flips_is_noticed_or_without_effect(
+    kind, tmp_path, times, tally, monkeypatch
+):
     place = tmp_path / "place"
     place.mkdir()
     monkeypatch.setenv("PAMAL_CACHE", str(place))
@@ -116,7 +122,10 @@ def test_every_bit_that_flips_is_noticed_or_without_effect(kind, tmp_path, tally
     (path,) = place.iterdir()
     whole, expected = path.read_bytes(), KINDS[kind].read(place)
     noticed, unseen = 0, []
-    for at, bit in product(range(len(whole)), range(8)):
+    flips = [*product(range(len(whole)), range(8))]
+    if times < 3:
+        flips = [(at, at % 8) for at in range(len(whole))]
+    for at, bit in flips:
         content = bytearray(whole)
         content[at] ^= 1 << bit
         path.write_bytes(content)
@@ -128,4 +137,4 @@ def test_every_bit_that_flips_is_noticed_or_without_effect(kind, tmp_path, tally
         tally(f"flipped bit of a {kind}", is_lost, 0)
         if is_lost:
             unseen.append((at, bit))
-    assert unseen == [] and noticed > len(whole)
+    assert unseen == [] and 8 * noticed > len(flips)

@@ -110,12 +110,15 @@ ARCHIVES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["truncation", "flipped bit"])
-@pytest.mark.parametrize("packing", ARCHIVES)
+@pytest.mark.parametrize(
+    ("packing", "kind"),
+    [
+        *((packing, "truncation") for packing in ARCHIVES),
+        # A tar has no checksum of what is in it: of a flipped bit there the pixels may tell.
+        *((packing, "flipped bit") for packing in ("zip", "tar.gz")),
+    ],
+)
 def test_an_archive_of_faces_that_is_damaged(packing, kind, tmp_path, times, tally, monkeypatch):
-    """A tar has no checksum of what is in it: of a flipped bit there the pixels may tell."""
-    if (packing, kind) == ("tar", "flipped bit"):
-        return
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
     ((name, content),) = ARCHIVES[packing].items()
     put(tmp_path / "whole", {name: content})

@@ -33,7 +33,12 @@ def test_a_band_holds_the_intervals_of_a_front_and_ls_has_a_cross(points):
 
 def test_runs_that_agree_have_a_band_without_area():
     same = front([[0.1, 0.9], [0.5, 0.5]])
-    band_figure({"ours": over_seeds([same, same])}).canvas.draw()
+    figure = band_figure({"ours": over_seeds([same, same])})
+    figure.canvas.draw()
+    (patch,) = figure.axes[0].patches
+    x, y = patch.get_xy().T
+    assert x @ np.roll(y, 1) - y @ np.roll(x, 1) == pytest.approx(0, abs=1e-12)  # twice its area
+    assert (np.ptp(x), np.ptp(y)) == pytest.approx((0.4, 0.4))
 
 
 def test_a_band_is_of_two_objectives():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from made_up import front_of
 from matplotlib import pyplot as plt
+from small_fronts import BROKEN
 
 from pamal_companion.plots.fronts import draw_line, front_figure, seeds_figure
 from pamal_companion.plots.studies import attainment_figure
 
-BROKEN = [[np.nan, 0.99], [0.9, 0.1], [0.5, 0.6], [np.inf, 0.2], [0.3, -np.inf], [0.2, 0.9]]
 FINITE = [1, 2, 5]
 
 

@@ -181,11 +181,14 @@ def test_a_run_that_was_killed_goes_on(made, tmp_path, monkeypatch):
 
     monkeypatch.setattr(bench, "run", few)
     assert ask("bench", *files, "--out", tmp_path / "out", *SMALL)[0] == 130
-    assert len(records(tmp_path / "out")) == 3
+    kept = {path: path.stat().st_mtime_ns for path in records_paths(tmp_path / "out")}
+    assert len(kept) == 3
     monkeypatch.setattr(bench, "run", train)
     assert ask("bench", *files, "--out", tmp_path / "out", *SMALL)[0] == 0
-    expected = records(folder / "out")
-    for name, record in records(tmp_path / "out").items():
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    again, expected = records(tmp_path / "out"), records(folder / "out")
+    assert again.keys() == expected.keys()
+    for name, record in again.items():
         assert (record.key, record.points) == (expected[name].key, expected[name].points)
 
 

@@ -2,6 +2,7 @@
 runs there waits for no number, and so it runs on a GPU without waiting."""
 
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,8 @@ from pamal_companion.data.batches import batches
 from pamal_companion.runs.experiment import experiment_of
 from pamal_companion.runs.methods import METHODS
 
-# These rules solve a problem of T x T numbers on the CPU by design: where they copy it.
-ON_THE_CPU = dict.fromkeys(("mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"), "coefficients")
-ON_THE_CPU |= {"uw": "reweigh", "auto_lambda": "direction"}
+# The balancers of these, not the step, copy T x T numbers to the CPU, by design.
+ON_THE_CPU = {"mgda", "pcgrad", "imtl", "cagrad", "nash_mtl", "uw", "auto_lambda"}
 NETWORKS = ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "fairness")
 NARROW = {"utkface": {"width": 2}, "cityscapes": {"width": 2}}
 
@@ -55,7 +55,7 @@ def test_a_step_of_every_method(name, data):
         step("multimnist", name, data)
     frames = traceback.extract_tb(caught.value.__traceback__)
     ours = [frame for frame in frames if "pamal_" in frame.filename]
-    assert ours[-1].name == ON_THE_CPU[name]
+    assert {"balancing", "baselines"} & {*Path(ours[-1].filename).parts}
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -5,10 +5,10 @@ import json
 import pytest
 import safetensors.torch
 import torch
-from commands_on_disk import ask, ask_json, record
+from commands_on_disk import ask, ask_json, record, rewrite
 
 from pamal_companion.runs import folder
-from pamal_companion.runs.records import Record, _digest
+from pamal_companion.runs.records import Record
 from pamal_companion.runs.states import _checksum, load_state, save_state
 from pamal_companion.study import frame, measured
 from pamal_core.errors import InputError
@@ -60,10 +60,8 @@ ODD = {
 
 def write(path, change):
     """A record with a checksum of its own, so that only what is in it is odd."""
-    fields = json.loads(record(method="ls").to_text())
-    del fields["checksum"]
-    change(fields)
-    path.write_text(json.dumps(fields | {"checksum": _digest(fields)}))
+    record(method="ls").write(path)
+    rewrite(path, change)
 
 
 def check_that_all_go_on(place, odd):

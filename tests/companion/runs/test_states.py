@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pamal_companion.runs.states import load_state, save_state
 from pamal_core.errors import InputError
@@ -32,16 +30,4 @@ def test_state_that_speaks_of_tensors_it_has_not_is_named(tmp_path):
     save_state(path, {"a": torch.ones(2)})
     path.write_bytes(path.read_bytes().replace(rb"\"tensor\": \"0\"", rb"\"tensor\": \"1\""))
     with pytest.raises(InputError, match=r"s\.safetensors is damaged"):
-        load_state(path)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(data=st.data())
-def test_no_flipped_bit_in_a_state_is_read_as_another_state(tmp_path, data):
-    path = tmp_path / "s"
-    save_state(path, STATE)
-    content = bytearray(path.read_bytes())
-    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="damaged or another"):
         load_state(path)

@@ -1,13 +1,12 @@
 """A question is refused, by the name of the run, where a record cannot be compared."""
 
 import hashlib
-import json
 import re
 import shutil
 
 import pytest
+from commands_on_disk import rewrite
 
-from pamal_companion.runs.records import _digest
 from pamal_companion.study import frame, hypotheses, registered
 from pamal_companion.study.constant import unlearnt
 from pamal_companion.study.per_pass import untrained
@@ -32,14 +31,6 @@ def registrations(tmp_path):
         return read(name, tmp_path)
 
     return copied
-
-
-def rewrite(path, change):
-    """Change the fields of a record, which has the right checksum then."""
-    fields = json.loads(path.read_text("utf-8"))
-    del fields["checksum"]
-    change(fields)
-    path.write_text(json.dumps(fields | {"checksum": _digest(fields)}), "utf-8")
 
 
 def refused(question):

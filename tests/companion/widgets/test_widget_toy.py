@@ -241,8 +241,9 @@ def test_settings_that_a_beginner_needs_not_are_folded(open_widget):
     assert page.get_by_role("combobox").count() == 8
 
 
-def test_nothing_moves_before_play_is_pressed(open_widget):
-    page = open_widget("toy", reduced_motion="reduce")
+@pytest.mark.parametrize("motion", [None, "reduce"])
+def test_nothing_moves_before_play_is_pressed(open_widget, motion):
+    page = open_widget("toy", reduced_motion=motion)
     page.wait_for_timeout(200)
     assert shown(page)["step"] == 0
 

@@ -2,18 +2,12 @@
 
 import pytest
 import torch
-from small_problems import batches, through_a_file
+from small_problems import through_a_file
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 import pamal_core as pamal
 from pamal_core.errors import InputError
 from pamal_core.training import train
-
-
-@pytest.fixture
-def loader(batch):
-    """Four batches in a new order each epoch."""
-    return batches(batch, 8, shuffle=True)
 
 
 def weights(network):

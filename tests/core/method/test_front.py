@@ -547,14 +547,15 @@ def test_more_than_four_tasks_have_a_line_for_each_front():
 
 @pytest.mark.parametrize("num_tasks", [2, 3, 6])
 def test_a_dollar_in_a_name_is_no_mathematics(num_tasks):
+    """Between two dollars matplotlib reads mathematics, and these would be malformed."""
     plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
-    names = ["$a_{", "cost $", "c", "d", "e", "f"][:num_tasks]
+    names = ["$a_{$", "cost $b_{$", "c", "d", "e", "f"][:num_tasks]
     table = pd.DataFrame(np.random.default_rng(3).random((20, num_tasks)), columns=names)
     table = table.add_suffix("/loss")
     objectives = tuple(Objective(name, False) for name in table)
     points = Front(simplex(num_tasks, 20)["alphas"], table, objectives)
-    figure = points.plot(beside={"$LS": points[:1]}).figure
-    figure.canvas.draw()  # which would read mathematics, and fail at the first of them
+    figure = points.plot(beside={"$LS_{$": points[:1]}).figure
+    figure.canvas.draw()  # fails at the first of them that is read as mathematics
     plt.close("all")
 
 

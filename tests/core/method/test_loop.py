@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from small_problems import SharedBottom, batches
+from small_problems import SharedBottom
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import ExponentialLR, OneCycleLR
@@ -25,12 +25,6 @@ from pamal_core.method import Method
 from pamal_core.numbers import regression
 from pamal_core.recipe import fit
 from pamal_core.training import seed_everything, train
-
-
-@pytest.fixture
-def loader(batch):
-    """Four batches in a new order each epoch."""
-    return batches(batch, 8, shuffle=True)
 
 
 def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader):

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from small_problems import batches, through_a_file
+from small_problems import through_a_file
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import pamal_core as pamal
@@ -162,12 +162,6 @@ RULES = {
     Averaging: averaging,
 }
 every = pytest.mark.parametrize("kind", RULES)
-
-
-@pytest.fixture
-def loader(batch):
-    """Four batches in a new order each epoch."""
-    return batches(batch, 8, shuffle=True)
 
 
 def weights(method):

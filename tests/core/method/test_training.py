@@ -2,17 +2,12 @@ import copy
 
 import pytest
 import torch
-from small_problems import batches, through_a_file
+from small_problems import through_a_file
 from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.training import train
-
-
-@pytest.fixture
-def loader(batch):
-    return batches(batch, 8, shuffle=True)
 
 
 def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loader):
