@@ -33,6 +33,12 @@ def check_gradients() -> None:
         )
 
 
+def check_function(name: str, value: object) -> None:
+    """Raise InputError unless `value`, of the argument `name`, can be called, or is None."""
+    if not (value is None or callable(value)):
+        raise InputError(f"`{name}` must be a function. Found {value!r}.")
+
+
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     """Raise InputError unless `optimizer` trains all parameters of `method` and no others, without
     a closure. A parameter may be in it whole, or as views that together cover it."""
@@ -72,8 +78,7 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
         raise InputError(
             "`optimizer` must train what the method has and nothing else: make it of "
             "`method.parameters()`, after the network is moved, or write a loop of your own for "
-            "several optimisers. Found "
-            f"{lacks} missing and {foreign} tensors of others."
+            f"several optimisers. Found {lacks} missing and {foreign} tensors of others."
         )
 
 
@@ -92,7 +97,7 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
     - The losses train weights that do not follow from alpha: weights that the model reaches in
       another way than as its own attributes, or that were frozen when the network was made.
     - The forward pass writes into weights.
-    - A loss compares each output with each target (`check_pairs`).
+    - A loss compares each output with each target (`is_of_pairs`).
     - A loss is a sum over the batch (`check_mean`).
 
     Warn if a layer that is none of torch's changes running statistics: all alphas share them.
@@ -133,18 +138,24 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
             "or are frozen. Found one that does."
         )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
-    nodes, seen = [of_run.grad_fn for of_run in losses], set[Any]()
+    for weight in _parameters_of(losses):
+        raise InputError(
+            "All that the losses train must follow from alpha: weights of the members, reached as "
+            "their own attributes, trainable from the start. Found "
+            f"{frozen.get(weight, f'a parameter {[*weight.shape]} that is not one of them')}."
+        )
+
+
+def _parameters_of(losses: Sequence[Tensor]) -> Iterator[nn.Parameter]:
+    """Yield the parameters in the graphs of `losses`. The leaves of theta are none."""
+    nodes, seen = [loss.grad_fn for loss in losses], set[Any]()
     while nodes:
         node = nodes.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
         if isinstance(weight := getattr(node, "variable", None), nn.Parameter):
-            raise InputError(
-                "All that the losses train must follow from alpha: weights of the members, reached "
-                "as their own attributes, trainable from the start. Found "
-                f"{frozen.get(weight, f'a parameter {[*weight.shape]} that is not one of them')}."
-            )
+            yield weight
         nodes += [following for following, _ in node.next_functions]
 
 
@@ -180,14 +191,9 @@ def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
 def check_reduction(task: Task, output: Tensor, target: Tensor | None) -> None:
     """Raise InputError unless the loss of `task` is a mean over the examples, in which each output
     is compared with its own target."""
-    check_pairs(task, output, target)
-    check_mean(task, output, target)
-
-
-def check_pairs(task: Task, output: Tensor, target: Tensor | None) -> None:
-    """Raise InputError if the loss of `task` compares all pairs of outputs and targets."""
     if is_of_pairs(task.loss, output, target):
         raise of_pairs(f"The loss of task {task.name}", output, target)
+    check_mean(task, output, target)
 
 
 def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | None) -> bool:
@@ -197,24 +203,22 @@ def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | N
         return False
     if output.shape == target.shape or output.numel() != target.numel():
         return False
-    right, wrong = target.view_as(output).to(output.dtype), target.roll(1, 0)
-    values, of_its_shape, of_mean = list[float](), math.nan, math.nan
-    others = target, wrong, torch.zeros_like(target)
+    right, shuffled = target.view_as(output).to(output.dtype), target.roll(1, 0)
+    others = target, shuffled, torch.zeros_like(target)
+    of_right = of_shuffled = of_zeros = of_mean = of_its_shape = math.nan
     with contextlib.suppress(Exception), warnings.catch_warnings():  # of outputs it cannot take
         warnings.simplefilter("ignore")
-        values = [float(function(right, other)) for other in others]
+        of_right, of_shuffled, of_zeros = (float(function(right, other)) for other in others)
         of_mean = float(function(right.mean().expand_as(right), target))
         of_its_shape = float(function(right.view_as(target), target))
-    if not values or torch.equal(target, wrong):
-        return False
-    of_right, of_wrong, of_none = values
-    if math.isclose(of_right, of_none, rel_tol=1e-6):  # it does not read the targets
+    sees_order = not math.isclose(of_right, of_shuffled, rel_tol=1e-6)  # or cannot be called
+    sees_targets = not math.isclose(of_right, of_zeros, rel_tol=1e-6)
+    if sees_order or not sees_targets or torch.equal(target, shuffled):
         return False
     # What compares two sets, such as their means, sees neither the shape nor the order. A loss of
     # pairs sees the shape, or else is smaller for a constant answer than for the right ones.
     sees_shape = not math.isclose(of_right, of_its_shape, rel_tol=1e-6, abs_tol=1e-12)
-    is_lower = of_mean < of_right - 1e-6 * abs(of_right)
-    return (sees_shape or is_lower) and math.isclose(of_right, of_wrong, rel_tol=1e-6)
+    return sees_shape or of_mean < of_right - 1e-6 * abs(of_right)
 
 
 def of_pairs(what: str, output: Tensor, target: Tensor | None) -> InputError:
@@ -263,18 +267,14 @@ def repeated(task: Task, output: Tensor, target: Tensor | None) -> float | None:
 
 
 def check_schedule(
-    scheduler: LRScheduler,
-    optimizer: Optimizer,
-    epochs: int,
-    interval: Literal["epoch", "step"],
-    length: int,
+    scheduler: LRScheduler, optimizer: Optimizer, interval: Literal["epoch", "step"], times: int
 ) -> None:
     """Raise InputError unless `scheduler` is that of `optimizer` and is stepped as often as its
     `total_steps` says, and warn if it is not stepped often enough to reach its end. One that waits
     for a plateau must do so for the losses of epochs.
 
     - `interval`: whether it is stepped after each epoch or after each step.
-    - `length`: the number of steps in an epoch, or 0 if the loader does not know it.
+    - `times`: how often it is stepped, 0 if the loader does not know its length.
     """
     if scheduler.optimizer is not optimizer:
         raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
@@ -284,9 +284,9 @@ def check_schedule(
             f'give it mode="min" and scheduler_interval="epoch". Found {scheduler.mode} and '
             f"{interval}."
         )
-    if interval == "step" and not length:
+    if not times:
         return
-    for part, number in _parts(scheduler, times_stepped(epochs, interval, length)):
+    for part, number in _parts(scheduler, times):
         name = type(part).__name__
         often = f"it is stepped {number} times, after each {interval} (`scheduler_interval`)"
         total = getattr(part, "total_steps", None)
@@ -301,18 +301,11 @@ def check_schedule(
                 )
 
 
-def times_stepped(epochs: int, interval: Literal["epoch", "step"], length: int) -> int:
-    """Return how often a schedule is stepped; as in `check_schedule`."""
-    return epochs * (length if interval == "step" else 1)
-
-
-def rises_again(
-    scheduler: Any, epochs: int, interval: Literal["epoch", "step"], length: int
-) -> bool:
-    """Return whether a cosine in `scheduler` is stepped beyond its end; as in `check_schedule`."""
+def rises_again(scheduler: Any, times: int) -> bool:
+    """Return whether a cosine in `scheduler` is stepped beyond its end in so many `times`."""
     if not isinstance(scheduler, LRScheduler):
         return False
-    parts = _parts(scheduler, times_stepped(epochs, interval, length))
+    parts = _parts(scheduler, times)
     return any(isinstance(part, CosineAnnealingLR) and part.T_max < n for part, n in parts)
 
 

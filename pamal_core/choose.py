@@ -3,7 +3,6 @@
 import warnings
 from typing import Any
 
-import moocore
 import numpy as np
 
 from pamal_core.errors import InputError, check_choice, is_number
@@ -22,13 +21,12 @@ def choose(
         unmet = [text for text, short in misses.items() if short.min() > 0]
         nearest = np.sum([*misses.values()], axis=0).argmin()
         raise InputError(
-            f"No point of the front meets {' nor '.join(unmet) or ' and '.join(misses)}. "
-            f"The nearest is row {rows[nearest]}, with "
-            f"{finite.table.round(4).iloc[nearest].to_dict()}."
+            f"No point of the front meets {' nor '.join(unmet) or ' and '.join(misses)}. The "
+            f"nearest is row {rows[nearest]}, with {finite.table.round(4).iloc[nearest].to_dict()}."
         )
     better = finite.better
     # With a weight of 0, a dominated point could tie with the one that dominates it.
-    met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
+    met = met[finite[met].kept()]
     shares, differs = scaled(finite, better[met])
     ranks = [*np.sort(shares).T]  # the worst objective of each point, the second worst, ...
     if weights is not None:
@@ -43,8 +41,7 @@ def choose(
         ranks.insert(0, better[met, names.index(column)])
     # The last key counts most; of equal points the first is taken.
     order = np.lexsort([-rank for rank in reversed(ranks)]) if ranks else [0]
-    point: Point = front[rows[met[order[0]]]]
-    return point
+    return front[rows[met[order[0]]]]
 
 
 def scaled(front: Front, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -68,8 +65,7 @@ def scaled(front: Front, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def spread(front: Front, number: int) -> np.ndarray:
     """Return the rows of at most `number` non-dominated points that are far from each other: the
     one of `choose` without wishes, the best of each task, and then each time the farthest."""
-    rows = np.flatnonzero(front.is_finite)
-    rows = rows[moocore.is_nondominated(front.better[rows], maximise=True, keep_weakly=True)]
+    rows = np.flatnonzero(front.kept())
     shares, _ = scaled(front[rows], front.better[rows])
     first = choose(front[rows], None, {}, {}, None).row
     chosen = [*dict.fromkeys([first, *shares.argmax(0).tolist()])][:number]

@@ -13,15 +13,7 @@ from torch.nn import functional as F
 
 from pamal_core.errors import InputError, check_number, is_number, shown
 from pamal_core.inputs import described
-from pamal_core.metrics import (
-    Metric,
-    Pair,
-    Values,
-    exact,
-    mean_of_values,
-    sum_of_means,
-    sum_of_values,
-)
+from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
 from pamal_core.tasks import Task, chosen_of
 
 Weights = Sequence[float | int] | Tensor
@@ -77,14 +69,12 @@ class Classes:
             found = f"{described(logits)} and {described(labels)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
         if soft:
-            return self._checked_probabilities(logits, labels)
+            return self._checked_chances(logits, labels)
         if labels.is_floating_point() or labels.device.type != "cpu":
-            return self._checked_whole_numbers(logits, labels)
+            return self._checked_numbers(logits, labels)
         return logits, *self.read(labels)
 
-    def _checked_probabilities(
-        self, logits: Tensor, labels: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _checked_chances(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Do the work of `checked` for labels that are probabilities of the classes."""
         labels, counted = self.read(labels)
         labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / logits.shape[1])
@@ -94,9 +84,7 @@ class Classes:
         rule += "at once are for a `binary`."
         return or_nan(logits, wrong, sums, rule), labels, counted
 
-    def _checked_whole_numbers(
-        self, logits: Tensor, labels: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _checked_numbers(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Do the work of `checked` for classes that are floats, or on an accelerator."""
         given = labels
         labels, counted = self.read(given)
@@ -137,12 +125,10 @@ class Classes:
         """Return the cross-entropy of every label, an integer, and the label's weight."""
         logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
-        values = F.cross_entropy(
-            logits, labels, weight, ignore_index=ignore_index, reduction="none"
-        )
+        each = F.cross_entropy(logits, labels, weight, ignore_index=ignore_index, reduction="none")
         if weight is None:
-            return values, counted
-        return values, weight[labels.where(counted, 0)].where(counted, 0)
+            return each, counted
+        return each, weight[labels.where(counted, 0)].where(counted, 0)
 
     # Answers: the first of the largest logits
 
@@ -238,8 +224,8 @@ def classification(
     check_ignore_index(name, ignore_index)
     weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
     classes = Classes(ignore_index, weights)
-    losses = partial(sum_of_means, classes.cross_entropy, classes.count)
-    chosen = chosen_of((classes.accuracy("accuracy"), Metric("loss", False, losses)), metrics)
+    mean = Metric.mean("loss", classes.cross_entropy, maximise=False, count=classes.count)
+    chosen = chosen_of((classes.accuracy("accuracy"), mean), metrics)
     loss, labelled = classes.cross_entropy, classes.labelled
     return Task(name, loss, chosen, classes.count, labelled, output=output)
 

@@ -90,7 +90,7 @@ class Diagnosis:
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}
         notes = [*self._read_loader(numbers)]
-        theta = self.network.theta(middle(self.network))
+        theta = middle(self.network)
         for judged in first:
             deviation = numbers.get(judged.task.name, Moments()).deviation
             spread = float(judged.output.double().std(correction=0))
@@ -210,7 +210,7 @@ class Diagnosis:
     def _is_finite(self, inputs: Inputs) -> bool:
         """Return whether outputs for `inputs` are finite, and their gradient by the weights, too:
         the one or the other alone may saturate."""
-        theta = self.network.theta(middle(self.network))
+        theta = middle(self.network)
         leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
         outputs = self.network.skeleton.eval_copy()(leaves, inputs)
         sums = [part.sum() for part in tree_leaves(outputs) if isinstance(part, Tensor)]
@@ -229,7 +229,7 @@ class Diagnosis:
         device = self.network.device
         try:
             with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
-                skeleton(self.network.theta(middle(self.network)), inputs)
+                skeleton(middle(self.network), inputs)
         except ValueError as error:
             if "more than 1 value" not in str(error):
                 raise
@@ -255,7 +255,7 @@ class Diagnosis:
         if not takes_logits or not is_between_0_and_1(output):
             return
         for _ in range(DRAWS):
-            theta = self.network.theta(middle(self.network))
+            theta = middle(self.network)
             moved = {name: disturbed(weight, rng) for name, weight in theta.items()}
             if not all(is_between_0_and_1(at.output) for at in self._judged(task, moved)):
                 return
@@ -266,7 +266,7 @@ class Diagnosis:
         )
 
     @torch.no_grad()
-    def _constants(self, task: Task, alpha: np.ndarray) -> list[float]:
+    def _constants(self, task: Task, alpha: np.ndarray) -> tuple[float, float]:
         """Return the objective of `task` on the validation data if each output is the mean of the
         outputs at `alpha`, and if each is 0."""
         model = self.network.export(alpha)
@@ -280,19 +280,20 @@ class Diagnosis:
         total, number = torch.zeros(1, dtype=torch.float64), 0
         for judged in outputs():
             each = by_answer(judged.output)
-            total, number = total.to(each.device) + each.double().sum(0), number + len(each)
-        metric, gathered = task.metrics[0], [None, None]
+            total = total.to(each.device) + each.double().sum(0)
+            number += len(each)
+        metric, of_mean, of_zero = task.metrics[0], None, None
         for _, output, target in outputs():
             mean = (total / number).to(output)
-            answer = mean.view(1, -1, *[1] * (output.ndim - 2)) if output.ndim > 1 else mean
-            answers = answer.expand_as(output).clone(), torch.zeros_like(output)
-            pairs = zip(gathered, answers, strict=True)
-            gathered = [metric.add(statistic, answer, target) for statistic, answer in pairs]
-        return [float(metric.of(statistic)) for statistic in gathered]
+            if output.ndim > 1:  # [C] as [1, C, 1, ...]
+                mean = mean.view(1, -1, *[1] * (output.ndim - 2))
+            of_mean = metric.add(of_mean, mean.expand_as(output).clone(), target)
+            of_zero = metric.add(of_zero, torch.zeros_like(output), target)
+        return metric.of(of_mean), metric.of(of_zero)
 
     def _all_judged(self, network: Network) -> list[Judged]:
         """Return the tasks with their outputs at the middle of `network`."""
-        theta = network.theta(middle(network))
+        theta = middle(network)
         return [judged for task in self.tasks for judged in self._judged(task, theta)]
 
     @torch.no_grad()
@@ -360,6 +361,6 @@ def of_batches(judged: Sequence[Judged]) -> Iterator[str]:
                 )
 
 
-def middle(network: Network) -> np.ndarray:
-    """Return the alpha with equal entries."""
-    return np.full(network.num_members, 1 / network.num_members)
+def middle(network: Network) -> Weights:
+    """Return the weights at the alpha with equal entries."""
+    return network.theta(np.full(network.num_members, 1 / network.num_members))

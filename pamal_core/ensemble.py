@@ -15,15 +15,7 @@ from pamal_core.inputs import described
 from pamal_core.network import Network
 from pamal_core.simplex import as_array, on_simplex
 from pamal_core.skeleton import Skeleton, check_weights, copied
-from pamal_core.weights import (
-    ByMember,
-    Weights,
-    in_order,
-    laid_as,
-    layout,
-    memory_order,
-    parameter_tree,
-)
+from pamal_core.weights import ByMember, Weights, in_order, laid, memory_order, parameter_tree
 
 
 class WeightEnsemble(Network):
@@ -108,7 +100,7 @@ def stack(weights: Sequence[Tensor]) -> Tensor:
 def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
     """Return the sum over k of alpha_k times `stacked`[k], in the memory order of one member."""
     rows = in_order(stacked, memory_order(stacked)).reshape(len(stacked), -1)
-    return laid_as(alpha @ rows, layout(stacked.stride()[1:], stacked.shape[1:]))
+    return laid(alpha @ rows, stacked[0])
 
 
 def member_parameters(network: Network) -> list[tuple[str, Tensor]]:

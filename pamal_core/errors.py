@@ -36,12 +36,6 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise InputError(f"`{name}` must be one of {names}. Found {shown(value)}.")
 
 
-def check_function(name: str, value: object) -> None:
-    """Raise InputError unless `value`, of the argument `name`, can be called, or is None."""
-    if not (value is None or callable(value)):
-        raise InputError(f"`{name}` must be a function. Found {value!r}.")
-
-
 def check_number(
     name: str, value: Any, low: int, *, whole: bool = False, above: bool = False
 ) -> None:

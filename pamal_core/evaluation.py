@@ -100,15 +100,16 @@ def evaluate(
     trained = [tasks[t] for t in network.trained_tasks]
     task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
-    _check_finite(front, network.task_weights.dtype)
+    for text in not_finite(front, network.task_weights.dtype):
+        warnings.warn(text, stacklevel=3)  # past the decorator of torch
     return front
 
 
-def _check_finite(front: Front, dtype: torch.dtype) -> None:
-    """Warn where a metric is not finite."""
+def not_finite(front: Front, dtype: torch.dtype) -> list[str]:
+    """Return a sentence on the metrics that are not finite, if there are any."""
     bad = ~np.isfinite(front.table.to_numpy(float))
     if not bad.any():
-        return
+        return []
     places = [
         f"{name} at {column.sum()} of {len(bad)} alphas, first "
         f"{front.alphas[column.argmax()].round(3).tolist()}"
@@ -118,7 +119,7 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     text = f"{NOT_FINITE}: {'; '.join(places)}."
     if dtype == torch.float16:
         text += " The weights are float16, which overflows early: use float32 or bfloat16."
-    warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
+    return [text]
 
 
 @torch.no_grad()
@@ -172,9 +173,8 @@ def measure(
                         _gather(judged, by_task(tasks, outputs, targets), total)
     if batch is None:
         raise no_batch(argument)
-    return pd.DataFrame(
-        [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
-    )
+    rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
+    return pd.DataFrame(rows)
 
 
 def _gather(

@@ -11,14 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.errors import InputError, check_choice
-from pamal_core.objectives import (
-    NO_BOUNDS,
-    Bounds,
-    Objective,
-    PerObjective,
-    Point,
-    by_objective,
-)
+from pamal_core.objectives import NO_BOUNDS, Bounds, Objective, PerObjective, Point, by_objective
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,8 +181,7 @@ class Front:
     @property
     def pareto(self) -> "Front":
         """Return the points that no other point dominates."""
-        found: Front = self[self.non_dominated()]
-        return found
+        return self[self.non_dominated()]
 
     def hypervolume(self, reference: PerObjective | None = None) -> float:
         """Return the volume between the points and `reference`. Higher is better.
@@ -290,6 +282,5 @@ class Front:
     def to_frame(self) -> pd.DataFrame:
         """Return a row per point: its alpha, every metric, and "non_dominated"."""
         alphas = dict(zip(self.alpha_names, self.alphas.T, strict=True))
-        return self.table.assign(**alphas, non_dominated=self.kept())[
-            [*alphas, *self.table, "non_dominated"]
-        ]
+        columns = [*alphas, *self.table, "non_dominated"]
+        return self.table.assign(**alphas, non_dominated=self.kept())[columns]

@@ -81,11 +81,9 @@ def runs_of(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> li
 
 def _is_by_task(batch: Any, names: Sequence[str]) -> TypeGuard[Mapping[str, Any]]:
     """Return whether `batch` is {name: batch}: targets are tensors, batches are collections."""
-    return (
-        isinstance(batch, Mapping)
-        and len(batch) > 0
-        and all(n in names and isinstance(b, tuple | list | Mapping) for n, b in batch.items())
-    )
+    if not isinstance(batch, Mapping) or len(batch) == 0:
+        return False
+    return all(n in names and isinstance(b, tuple | list | Mapping) for n, b in batch.items())
 
 
 def _targets(batch: Sequence[Any]) -> Iterable[Any]:

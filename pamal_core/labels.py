@@ -50,15 +50,9 @@ def binary(
         Metric("accuracy", True, partial(sum_of_values, right), reference=0.0),
         Metric("loss", False, partial(sum_of_values, entropies)),
     )
-    return Task(
-        name,
-        partial(mean_of_values, entropies),
-        chosen_of(defaults, metrics),
-        partial(_count, ignore_index),
-        partial(_labelled, ignore_index),
-        torch.sigmoid,
-        output,
-    )
+    loss, chosen = partial(mean_of_values, entropies), chosen_of(defaults, metrics)
+    count, labelled = partial(_count, ignore_index), partial(_labelled, ignore_index)
+    return Task(name, loss, chosen, count, labelled, torch.sigmoid, output)
 
 
 def _present(ignore_index: int, labels: Tensor) -> Tensor:

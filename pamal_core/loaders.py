@@ -22,10 +22,10 @@ class ReadTogether:
     An epoch is one pass of the longest loader. The others begin again when they end.
     """
 
-    loaders: Mapping[str, Iterable[Batch]]
+    loaders: Mapping[str, Any]
 
-    def __len__(self) -> int:
-        return max(map(_length, self.loaders.values()))
+    def __len__(self) -> int:  # a TypeError if one does not know, as torch's iterable data do not
+        return max(map(len, self.loaders.values()))
 
     def __iter__(self) -> Iterator[Batch]:
         iterators = {name: iter(loader) for name, loader in self.loaders.items()}
@@ -48,19 +48,15 @@ class ReadTogether:
 class ReadInTurn:
     """Yield the batches of one loader after the other, once each, as {name: batch}."""
 
-    loaders: Mapping[str, Iterable[Batch]]
+    loaders: Mapping[str, Any]
 
     def __len__(self) -> int:
-        return sum(map(_length, self.loaders.values()))
+        return sum(map(len, self.loaders.values()))
 
     def __iter__(self) -> Iterator[Batch]:
         for name, loader in self.loaders.items():
             for batch in loader:
                 yield {name: batch}
-
-
-def _length(loader: Any) -> int:
-    return len(loader)  # a TypeError if it does not know, as torch's iterable data do not
 
 
 def to_train(loader: Loader, names: Sequence[str]) -> Iterable[Batch]:

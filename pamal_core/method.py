@@ -212,11 +212,11 @@ class Method:
         values of theta, so that the balancer sees the gradients before any member gets one."""
         theta = self.network.weights(alpha)
         leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
-        losses: Any = 0  # with inputs for each task, a task without a target adds a loss of 0
-        for number, (inputs, *targets) in enumerate(runs):
+        losses = []  # of a run each; a task without a target in a run has a loss of 0 there
+        for inputs, *targets in runs:
             with caller:
                 outputs = self.network.skeleton(leaves, inputs)
-            of_run = task_losses(self.tasks, outputs, targets).to(alpha.dtype)
-            losses = losses + of_run if number else of_run
-        draw = Draw(alpha, weights, leaves, losses, self.network.skeleton.num_shared)
+            losses.append(task_losses(self.tasks, outputs, targets).to(alpha.dtype))
+        total = sum(losses[1:], start=losses[0])
+        draw = Draw(alpha, weights, leaves, total, self.network.skeleton.num_shared)
         return [*theta.values()], draw

@@ -92,15 +92,14 @@ class Metric:
     def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
         """Add the statistic of a batch to `total`, a sum of statistics or None, and return it."""
         statistic = self.statistic(output, target)
-        if isinstance(statistic, tuple) or (isinstance(statistic, list) and self.value is ratio):
+        is_ratio = self.value is ratio
+        if isinstance(statistic, tuple) or (isinstance(statistic, list) and is_ratio):
             raise InputError(
                 f"The statistic of metric {self.name} must be a tensor, as torch.stack([correct, "
                 "seen]) is, or a list with a `value` of its own: others are not added up. Found a "
                 f"{type(statistic).__name__}."
             )
-        if self.value is ratio and (
-            isinstance(statistic, Real) or getattr(statistic, "ndim", 1) < 1
-        ):
+        if is_ratio and (isinstance(statistic, Real) or getattr(statistic, "ndim", 1) < 1):
             raise InputError(
                 f"The statistic of metric {self.name} must be a sum and a count, as "
                 "torch.stack([correct, seen]) is, unless it has a `value` of its own; Metric.mean "

@@ -17,12 +17,7 @@ from pamal_core.inputs import Inputs, by_name, to_device
 from pamal_core.objectives import Point
 from pamal_core.simplex import on_simplex
 from pamal_core.skeleton import Skeleton, full_precision
-from pamal_core.statistics import (
-    Calibration,
-    check_calibration,
-    estimate,
-    warn_of_shared,
-)
+from pamal_core.statistics import Calibration, check_calibration, estimate, warn_of_shared
 from pamal_core.weights import ByMember, Weights, flatten
 
 Alpha: TypeAlias = ArrayLike | Mapping[str, Any] | pd.Series | pd.DataFrame | Point

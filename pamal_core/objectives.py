@@ -79,9 +79,8 @@ def check_same_objectives(fronts: Iterable[Any]) -> None:
     for front in (first, *others):
         if not hasattr(front, "objectives"):
             raise InputError(f"A front must be one, as `fitted.front` is. Found {shown(front)}.")
-    for other in others:
-        if first.objectives != other.objectives:
+        if front.objectives != first.objectives:
             raise InputError(
                 "Fronts must have the same objectives, in the same directions. Found "
-                f"{first.objectives} and {other.objectives}."
+                f"{first.objectives} and {front.objectives}."
             )

@@ -9,7 +9,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from pamal_core.checks import check_optimizer, check_schedule, needs_more, times_stepped
+from pamal_core.checks import check_optimizer, check_schedule, needs_more
 from pamal_core.errors import InputError, check_number, shown
 from pamal_core.method import Method
 
@@ -38,15 +38,20 @@ def make_optimizer(
     return made
 
 
+def times_stepped(epochs: int, interval: Literal["epoch", "step"], length: int) -> int:
+    """Return how often a schedule is stepped in so many epochs of `length` steps. A loader that
+    does not know its length has 0."""
+    return epochs * (length if interval == "step" else 1)
+
+
 def make_scheduler(
     scheduler: LRScheduler | Callable[..., LRScheduler] | None,
     optimizer: Optimizer,
-    epochs: int,
     interval: Literal["epoch", "step"],
-    length: int,
+    times: int,
 ) -> LRScheduler | None:
     """Return `scheduler`, or what it makes of `optimizer` and, if it takes two arguments, of how
-    often it is stepped. Raise InputError as `check_schedule` does."""
+    many `times` it is stepped. Raise InputError as `check_schedule` does."""
     if scheduler is None:
         return None
     made: LRScheduler
@@ -56,14 +61,14 @@ def make_scheduler(
         example = "lambda optimizer: StepLR(optimizer, 10)"
         given: list[Any] = [optimizer]
         if callable(scheduler) and _takes_two(scheduler):
-            if interval == "step" and not length:
+            if not times:
                 raise InputError(
                     "A schedule that is made for a number of steps needs a loader with a length. "
                     "Found one without."
                 )
-            given.append(times_stepped(epochs, interval, length))
+            given.append(times)
         made = _made("scheduler", scheduler, given, "optimizer", example)
-    check_schedule(made, optimizer, epochs, interval, length)
+    check_schedule(made, optimizer, interval, times)
     return made
 
 

@@ -56,8 +56,7 @@ class MultiForward(Penalty):
       describe it; "printed" takes $L_t(i) - L_t(j)$, as Eq. 3 and the authors' code have it, and
       penalises the right order.
     - `edges`: "lex" keeps the W - 1 edges between neighbours in the order of a task (the paper's
-      lexicographic graph), "full" all.
-      Draws of equal weight, to 1e-6, have no edge.
+      lexicographic graph), "full" all. Draws of equal weight, to 1e-6, have no edge.
     - `skip`: "as_released" counts the penalty only while $\lambda R$ stays below the sum of the
       weighted losses, "never" always.
     """

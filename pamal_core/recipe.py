@@ -16,24 +16,18 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.balancing import Linear
-from pamal_core.checks import check_gradients, rises_again
+from pamal_core.checks import check_function, check_gradients, rises_again
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import (
-    InputError,
-    check_choice,
-    check_function,
-    check_number,
-    check_type,
-    is_number,
-)
-from pamal_core.evaluation import NOT_FINITE, evaluate, objectives
+from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
+from pamal_core.evaluation import NOT_FINITE, evaluate, not_finite, objectives
 from pamal_core.fitted import Fitted
 from pamal_core.front import Front
 from pamal_core.inputs import Batch
 from pamal_core.loaders import Loader, check_loader, to_judge, to_train
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
+from pamal_core.optimizers import times_stepped
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
 from pamal_core.stages import Stage, epochs_beside, maker, parts_of, rows_of_soup, train_stages
@@ -151,7 +145,8 @@ def fit(
     ) -> Stage:
         # A balancer with a memory has one for each training.
         method = Method(make_network(rows), tasks, balancer=copy.deepcopy(rule), **options)
-        ema = None if share is None else _decay(share * (epochs * length))
+        steps = 0 if share is None else share * (epochs * length)
+        ema = 1 - 1 / steps if steps > 1 else None  # there is no average of a single step
         given = {"epochs": epochs, "ema": ema, "calibration": calibration, "seed": seed}
         of_all = {name: training[name] for name in OF_ALL if name in training}
         parts = partial(parts_of, method, epochs, length, rate, **of_all)
@@ -170,14 +165,11 @@ def fit(
             f"{type(network).__name__}."
         )
     baselines: dict[str, list[Stage]] = {}
-    for name, epochs_of in beside.items():
-        *before, last = epochs_of
-        if name == "LS":
-            baselines[name] = [stage(equal, last, averaging, Linear())]
-        else:
-            corners = {"preference": CORNERS, "window": num_tasks}
-            baselines[name] = [stage(equal, n, None, Linear()) for n in before]
-            baselines[name].append(stage(of_soup, last, averaging, Linear(), **corners))
+    corners = {"preference": CORNERS, "window": num_tasks}
+    for name, (*before, last) in beside.items():
+        rows, draws = (equal, {}) if name == "LS" else (of_soup, corners)
+        baselines[name] = [stage(equal, number, None, Linear()) for number in before]
+        baselines[name].append(stage(rows, last, averaging, Linear(), **draws))
 
     diagnosis = Diagnosis(network, tasks, loader, validation)
     notes: list[str] = []
@@ -227,19 +219,12 @@ def fit(
 def _judged(
     network: Network, tasks: Sequence[Task], validation: Iterable[Batch], progress: bool
 ) -> tuple[Front, list[str]]:
-    """Return the front of `network`, and the warning of metrics that are not finite. Warnings of
-    others, such as of a model, stay warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    """Return the front of `network`, and the warning of metrics that are not finite, which is a
+    note here. Warnings of others, such as of a model, stay warnings."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NOT_FINITE)
         front = evaluate(network, tasks, validation, progress=progress)
-    found = []
-    for warning in caught:
-        if str(warning.message).startswith(NOT_FINITE):
-            found.append(str(warning.message))
-        else:
-            place = warning.filename, warning.lineno
-            warnings.warn_explicit(warning.message, warning.category, *place)
-    return front, found
+    return front, not_finite(front, network.task_weights.dtype)
 
 
 def _stop_after(last: int, training: Training) -> None:
@@ -268,8 +253,8 @@ def _unlike_cosines(
 
     def rises(stage: Stage) -> bool:
         interval = stage.options.get("scheduler_interval", "epoch")
-        scheduler = stage.options.get("scheduler")
-        return rises_again(scheduler, stage.options["epochs"], interval, length)
+        times = times_stepped(stage.options["epochs"], interval, length)
+        return rises_again(stage.options.get("scheduler"), times)
 
     if rises(own):
         return
@@ -328,13 +313,10 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
         given = training.get(name)
         if not isinstance(given, Optimizer | LRScheduler):
             check_function(name, given)
-    optimizer, scheduler = training.get("optimizer"), training.get("scheduler")
-    if lr is not None and optimizer is not None:
+    if lr is not None and training.get("optimizer") is not None:
         raise InputError("`lr` is for a training without `optimizer`. Found both.")
-    for name, part, kind in (
-        ("optimizer", optimizer, Optimizer),
-        ("scheduler", scheduler, LRScheduler),
-    ):
+    for name, kind in {"optimizer": Optimizer, "scheduler": LRScheduler}.items():
+        part = training.get(name)
         if isinstance(part, kind) and not is_one:
             raise InputError(
                 f"`{name}` must be a function that makes one, because each training has its own. "
@@ -378,8 +360,3 @@ def _check_soup(start: int, num_tasks: int, model: Any, **options: Any) -> None:
             "`preference`, `penalty` and `window` must be left out if `soup` is True: every member "
             f"is drawn once in each step. Found {', '.join(given)}."
         )
-
-
-def _decay(steps: float) -> float | None:
-    """Return the decay of an exponential average over so many `steps`; None for a single one."""
-    return 1 - 1 / steps if steps > 1 else None

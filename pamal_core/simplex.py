@@ -39,16 +39,16 @@ class Dirichlet:
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """Return `num_draws` points on the simplex of `num_members` corners: [num_draws, M]."""
-        p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        p = np.broadcast_to(np.asarray(self.p, dtype=float), num_members)
         if np.isinf(p[0]):
             return np.full((num_draws, num_members), 1 / num_members)
         if self.stratified:
             strata = np.tile(np.arange(num_draws)[:, None], num_members)
             shares = (rng.permuted(strata, axis=0) + rng.random(strata.shape)) / num_draws
-            return _at_quantiles(shares, np.broadcast_to(p, num_members))
+            return _at_quantiles(shares, p)
         if p[0] == 0:
             return np.eye(num_members)[rng.integers(num_members, size=num_draws)]
-        return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
+        return rng.dirichlet(p, size=num_draws)
 
 
 def check_positive(name: str, p: Any) -> None:

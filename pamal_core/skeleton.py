@@ -208,19 +208,12 @@ def autocast_now(device: torch.device) -> AbstractContextManager[Any]:
     return contextlib.nullcontext() if dtype is None else _Autocast(device.type, dtype)
 
 
-class _Autocast:
+class _Autocast(torch.autocast):
     """An autocast whose casts are forgotten at its end. Those of a step are of weights that are
     never used again, and torch would keep them until the caller's own context ends."""
 
-    def __init__(self, kind: str, dtype: torch.dtype) -> None:
-        self.kind, self.dtype = kind, dtype
-
-    def __enter__(self) -> None:
-        self.context = torch.autocast(self.kind, self.dtype)
-        self.context.__enter__()  # type: ignore[no-untyped-call]
-
     def __exit__(self, *error: Any) -> None:
-        self.context.__exit__(*error)
+        super().__exit__(*error)
         torch.clear_autocast_cache()
 
 

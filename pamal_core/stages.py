@@ -15,7 +15,7 @@ from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
 from pamal_core.network import Network
-from pamal_core.optimizers import make_optimizer, make_scheduler
+from pamal_core.optimizers import make_optimizer, make_scheduler, times_stepped
 from pamal_core.skeleton import copied
 from pamal_core.training import train
 
@@ -38,8 +38,8 @@ def maker(
 ) -> Callable[[np.ndarray | None], Network]:
     """Return a function that makes a network with the given task weights, or returns the network
     that `model` is if they are None. Raise InputError unless `model` is one of three things."""
-    is_maker = callable(model) and not isinstance(model, nn.Module)
-    if not is_maker and not isinstance(model, nn.Module):
+    is_maker = not isinstance(model, nn.Module)
+    if is_maker and not callable(model):
         raise InputError(
             "`model` must make a new model at each call, such as Net, or be a model or a network. "
             f"Found a {type(model).__name__}."
@@ -56,8 +56,7 @@ def maker(
 
     def make(rows: np.ndarray | None) -> Network:
         if rows is None:
-            network: Network = model.to(device)
-            return network
+            return model.to(device)
         torch.manual_seed(seed)
         members = [model() if is_maker else copied(first) for _ in rows]
         return WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
@@ -109,9 +108,10 @@ def parts_of(
     if optimizer is None and scheduler is None:
         return {"lr": rate}
     made = make_optimizer(method, rate, optimizer)
+    times = times_stepped(epochs, scheduler_interval, length)
     with warnings.catch_warnings():  # `train` warns of it
         warnings.simplefilter("ignore")
-        schedule = make_scheduler(scheduler, made, epochs, scheduler_interval, length)
+        schedule = make_scheduler(scheduler, made, scheduler_interval, times)
     return {"optimizer": made, "scheduler": schedule, "scheduler_interval": scheduler_interval}
 
 

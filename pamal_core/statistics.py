@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -13,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
-from pamal_core.inputs import Batch, Inputs, arguments, num_examples, runs_of, to_device
+from pamal_core.inputs import Batch, Inputs, num_examples, runs_of, to_device
 from pamal_core.skeleton import Skeleton, full_precision
 from pamal_core.weights import Weights
 
@@ -22,8 +21,6 @@ Calibration = Iterable[Batch] | Literal["shared"]
 alpha; or "shared", those that training left, one for all alphas."""
 ENOUGH_EXAMPLES = 512
 """Number of training examples above which `train` keeps no more batches for statistics."""
-
-
 DROPOUTS = {
     *(functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d),
     *(functional.alpha_dropout, functional.feature_alpha_dropout, torch.dropout),
@@ -70,6 +67,7 @@ def estimate(
     for module in skeleton.modules():
         if not module._buffers:
             module.training = False  # its own alone
+    first = next(iter(theta.values()))
     layers: list[Any] = [skeleton.model.get_submodule(name) for name in skeleton.tracking]
     seen, number, batch = Counter[nn.Module](), 1, None
 
@@ -79,19 +77,19 @@ def estimate(
         seen[layer] += number
         layer.momentum = number / seen[layer]  # the mean over the examples of its calls
 
-    momenta = {layer: layer.momentum for layer in layers}
-    hooks = [layer.register_forward_pre_hook(count) for layer in momenta]
+    def like_theta(part: Tensor) -> Tensor:
+        return part.to(first.dtype) if part.is_floating_point() else part
+
+    momenta = [layer.momentum for layer in layers]
+    hooks = [layer.register_forward_pre_hook(count) for layer in layers]
     try:
-        first = next(iter(theta.values()))
-        with skeleton.holding(theta), full_precision(first.device), _NoDropout():
+        with full_precision(first.device), _NoDropout():
             for batch in calibration:
                 for inputs, *_ in runs_of(batch, first.device, names):
-                    inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
                     number = max(num_examples(inputs), 1)
-                    args, named = arguments(inputs)
-                    skeleton.model(*args, **named)
+                    skeleton(theta, tree_map_only(Tensor, like_theta, inputs))
     finally:
-        for hook, (layer, momentum) in zip(hooks, momenta.items(), strict=True):
+        for layer, momentum, hook in zip(layers, momenta, hooks, strict=True):
             hook.remove()
             layer.momentum = momentum
     skeleton.eval()
@@ -111,10 +109,6 @@ class _NoDropout(TorchFunctionMode):
         if func in DROPOUTS:
             return args[0] if args else named["input"]
         return func(*args, **named)
-
-
-def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
-    return part.to(dtype) if part.is_floating_point() else part
 
 
 class CalibrationCache:

@@ -16,20 +16,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_gradients, check_losses, check_reach
-from pamal_core.errors import (
-    InputError,
-    check_choice,
-    check_function,
-    check_number,
-    check_type,
-    is_number,
-)
+from pamal_core.checks import check_function, check_gradients, check_losses, check_reach
+from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
 from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, no_batch, to_train
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
-from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch
+from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch, times_stepped
 from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
 from pamal_core.tasks import label_counts
@@ -85,11 +78,9 @@ class Training:
         numbers, texts, lists and dicts. Raise NonFiniteError if a loss was not finite."""
         self.check_finite()
         state: dict[str, Any] = {n: dict(part.state_dict()) for n, part in self._parts().items()}
+        method = self.method
         state |= {"epoch": self.epoch, "step": self.step, "history": self.history}
-        state |= {
-            "epoch_losses": self.method.epoch_losses,
-            "calibration": self.method.network.calibration,
-        }
+        state |= {"epoch_losses": method.epoch_losses, "calibration": method.network.calibration}
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
     def load_state_dict(self, state: Mapping[str, Any], epochs: int | None = None) -> None:
@@ -182,14 +173,13 @@ class Average(AveragedModel):
     """An average of the trained weights of a network. Frozen ones are copied, as buffers are: a
     mean of integers rounds, and one of infinities is NaN."""
 
+    @torch.no_grad()
     def update_parameters(self, model: nn.Module) -> None:
         """Take the weights of `model` into the average."""
         super().update_parameters(model)
-        with torch.no_grad():
-            pairs = zip(self.module.parameters(), model.parameters(), strict=True)
-            for mean, weight in pairs:
-                if not weight.requires_grad:
-                    mean.copy_(weight)
+        for mean, weight in zip(self.module.parameters(), model.parameters(), strict=True):
+            if not weight.requires_grad:
+                mean.copy_(weight)
 
 
 def load_part(name: str, part: Any, state: Mapping[str, Any]) -> None:
@@ -285,7 +275,8 @@ def train(
     network, device = method.network, method.network.device
     optimizer = make_optimizer(method, lr, optimizer)
     length = length_hint(loader, 0)  # 0 if the loader does not know
-    scheduler = make_scheduler(scheduler, optimizer, epochs, scheduler_interval, length)
+    times = times_stepped(epochs, scheduler_interval, length)
+    scheduler = make_scheduler(scheduler, optimizer, scheduler_interval, times)
     average = None
     if ema is not None:
         decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
@@ -313,7 +304,8 @@ def train(
             runs = runs_of(batch, device, method.names)
             into_epoch = (number - 1) / length if length else 0.0
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
-            if training.losses is None:
+            is_first = training.losses is None
+            if is_first:
                 check_reach(method, runs, alphas[0])
             if keeps_examples:  # not before the check: a refused batch changes nothing
                 for inputs, *_ in runs:
@@ -322,7 +314,6 @@ def train(
             optimizer.zero_grad()
             for parameter in method.parameters():  # an optimiser of views clears the views alone
                 parameter.grad = None
-            is_first = training.losses is None
             losses = method.step(batch, alphas)
             training.losses, training.alphas = losses, alphas
             counts = [label_counts(method.tasks, targets, device) for _, *targets in runs]

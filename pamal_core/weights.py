@@ -35,14 +35,12 @@ Weights = dict[str, Tensor]
 
 
 class Layout(NamedTuple):
-    """Describe in which order the axes of a weight lie in memory."""
+    """The axes of a weight from the outermost in memory to the innermost, their sizes in this
+    order, and the order that brings the axes back."""
 
     order: tuple[int, ...]
-    """The axes, from the outermost in memory to the innermost."""
     sizes: tuple[int, ...]
-    """Their sizes in this order."""
     inverse: tuple[int, ...]
-    """The order that brings the axes back."""
 
 
 @cache  # asked for each weight, several times a step
@@ -70,9 +68,7 @@ def in_order(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
 def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
     """Return the numbers of `tensors`, each in the memory order of its partner in `like`."""
     pairs = zip(tensors, like, strict=True)
-    return torch.cat(
-        [in_order(tensor, memory_order(partner)).flatten() for tensor, partner in pairs]
-    )
+    return torch.cat([in_order(tensor, memory_order(other)).flatten() for tensor, other in pairs])
 
 
 def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
@@ -83,11 +79,7 @@ def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
 
 def laid(piece: Tensor, like: Tensor) -> Tensor:
     """Return a view of `piece` [n] with the shape and the memory order of `like`."""
-    return laid_as(piece, layout(like.stride(), like.shape))
-
-
-def laid_as(piece: Tensor, given: Layout) -> Tensor:
-    """Return a view of `piece` [n] that lies in memory as the layout `given` says."""
+    given = layout(like.stride(), like.shape)
     return in_order(piece.view(given.sizes), given.inverse)
 
 
