@@ -240,10 +240,8 @@ def bench(
     from pamal_companion.study import bench as study  # and this matplotlib
 
     known = [name for name, options in OPTIONS.items() if options.task_names]
-    found, numbers = (
-        own.read([user_path(name, "path") for name in files], OPTIONS),
-        own.seeds_of(seeds),
-    )
+    found = own.read([user_path(name, "path") for name in files], OPTIONS)
+    numbers = own.seeds_of(seeds)
     names = [name.strip() for name in experiments.split(",") if name.strip()]
     changes = {name: grid.value(value) for name, value in given}
     document, parts, printed = dict[str, Any](), list[str](), list[Any]()

@@ -27,7 +27,7 @@ import threading
 import time
 import tomllib
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
@@ -44,14 +44,7 @@ STOP_WITHIN = 5.0  # seconds, in which a run that is stopped may write its check
 RATE = {"cuda": 1e13, "cpu": 2e10}  # operations a second of one process
 PER_STEP = {"cuda": 6e-3, "cpu": 1e-3}  # seconds of a pass, however small its network
 RATIOS = (
-    "network",
-    "images",
-    "precision",
-    "W",
-    "ratio",
-    "least",
-    "most",
-    "rounds",
+    *("network", "images", "precision", "W", "ratio", "least", "most", "rounds"),
     "waits in a step",
 )
 
@@ -107,11 +100,7 @@ def needed() -> list[str]:
 
 def is_here(name: str) -> bool:
     """Return whether a package of this name is installed, or in a folder of PYTHONPATH."""
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+    return any(metadata.distributions(name=name))
 
 
 def check(options: argparse.Namespace) -> None:
@@ -166,9 +155,7 @@ def settings(device: str) -> Iterator[tuple[str, int, str]]:
     if device == "cuda":
         yield from (("ResNet18", 256, precision) for precision in ("float32", "TF32", "bfloat16"))
     else:  # a quarter of its width, so that a minute is enough
-        yield from (
-            ("ResNet18 of width 16", 16, precision) for precision in ("float32", "bfloat16")
-        )
+        yield from (("ResNet18 of width 16", 16, name) for name in ("float32", "bfloat16"))
 
 
 def made_for(network: str, images: int, device: str) -> tuple[Callable[[], Any], list[Any], Any]:
@@ -587,19 +574,16 @@ def make(
 def summary(outcome: Outcome) -> str:
     """Return a table: runs that were made, that failed and that are left, and the mean seconds of
     one, by experiment and method."""
-    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    made = Counter(job.kind for job, _ in outcome.made)
+    failed = Counter(job.kind for job, _ in outcome.failed)
+    left = Counter(job.kind for job in outcome.left)
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for job, taken in outcome.made:
-        counts[job.kind][0] += 1
         seconds[job.kind] += taken
-    for job, _ in outcome.failed:
-        counts[job.kind][1] += 1
-    for job in outcome.left:
-        counts[job.kind][2] += 1
     rows = []
-    for kind, (made, failed, left) in sorted(counts.items()):
-        mean = f"{seconds[kind] / made:.1f}" if made else ""
-        rows.append([*kind, str(made), str(failed), str(left), mean])
+    for kind in sorted({*made, *failed, *left}):
+        mean = f"{seconds[kind] / made[kind]:.1f}" if made[kind] else ""
+        rows.append([*kind, str(made[kind]), str(failed[kind]), str(left[kind]), mean])
     return table(["experiment", "method", "made", "failed", "left", "seconds a run"], rows)
 
 

@@ -8,24 +8,12 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[2]
 NAME = "pamal_companion"
 FOLDERS = (
-    "book",
-    "notebooks",
-    "pamal_core",
-    "pamal_companion",
-    "tests",
-    "results",
-    "workflow",
-    "benchmarks",
-    ".ci",
-    ".github",
+    *("book", "notebooks", "pamal_core", "pamal_companion", "tests", "results", "workflow"),
+    *("benchmarks", ".ci", ".github"),
 )
-FILES = ("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt", "CITATION.cff")
-OTHERS = (
-    "LICENSE",
-    "MANIFEST.in",
-    "Makefile",
-    ".gitattributes",
-    ".gitignore",
+FILES = (
+    *("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt", "CITATION.cff"),
+    *("LICENSE", "MANIFEST.in", "Makefile", ".gitattributes", ".gitignore"),
     ".pre-commit-config.yaml",
 )
 CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}
@@ -36,7 +24,7 @@ MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
 def sources() -> list[Path]:
     """Return the files of the project, without what is made from them."""
-    top = (path for pattern in (*FILES, *OTHERS) for path in ROOT.glob(pattern))
+    top = (path for pattern in FILES for path in ROOT.glob(pattern))
     inside = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
     known = (path for path in inside if path.suffix in KINDS or path.name in NAMES)
     given = (path for path in known if not MADE & {*path.relative_to(ROOT).parts})

@@ -9,17 +9,16 @@
 """
 
 import json
+from pathlib import Path
 from typing import Any, ClassVar
 
-from checkout import ROOT
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from pamal_companion.widgets import html
 
-WIDGETS = ROOT / "pamal_companion" / "widgets"
-DATA = ROOT / "book" / "_assets" / "widgets"
+DATA = Path(__file__).parents[1] / "_assets" / "widgets"
 
 
 class Widget(SphinxDirective):
@@ -33,10 +32,10 @@ class Widget(SphinxDirective):
         """Return the widget, and its content for those who run no scripts."""
         self.assert_has_content()
         name, values = self.arguments[0], self._values()
-        if not (WIDGETS / f"{name}.js").is_file():
-            known = ", ".join(sorted(path.stem for path in WIDGETS.glob("*.js")))
+        if not (html.HERE / f"{name}.js").is_file():
+            known = ", ".join(sorted(path.stem for path in html.HERE.glob("*.js")))
             raise self.error(f"Expected the name of a widget: {known}. Found {name!r}.")
-        for path in [*WIDGETS.glob("*.js"), WIDGETS / "html.py"]:
+        for path in [*html.HERE.glob("*.js"), html.HERE / "html.py"]:
             self.env.note_dependency(str(path))
         identifier = f"pw-{name}-{self.env.new_serialno('widget')}"
         texts = html.fragment(name, values, identifier), "<noscript>", "</noscript>"

@@ -298,8 +298,13 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     with suppress(Exception), zipfile.ZipFile(path) as archive:
         # Nothing in it unpacks to more than it is. It has a CRC of each, but not of their number.
         if all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist()):
+            # Each member is read whole, since its CRC is compared only at its end. A reader of the
+            # stream stops where the header says, so that a flipped bit in it would go unseen.
             arrays = {
-                name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
             }
             if arrays.pop("identity").tolist() == [identity, *arrays]:
                 return arrays
@@ -315,13 +320,3 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
             stacklevel=2,
         )
     return arrays
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """Return the array `name` of `archive`, once all its bytes are read and their CRC is right.
-
-    A reader of the stream stops where the header says that the array ends, and the CRC is compared
-    only at the end of the member: a flipped bit in the header would go unseen.
-    """
-    array: np.ndarray = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-    return array

@@ -17,14 +17,7 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, multimnist
 from pamal_companion.runs import grid
 from pamal_companion.runs.experiment import Experiment
-from pamal_companion.runs.options import (
-    Count,
-    Folder,
-    Natural,
-    NonNegative,
-    Options,
-    as_tuple,
-)
+from pamal_companion.runs.options import Count, Folder, Natural, NonNegative, Options, as_tuple
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import file_name, sweep
 from pamal_core.errors import InputError

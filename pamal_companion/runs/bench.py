@@ -64,26 +64,15 @@ class Definitions(NamedTuple):
     digests: dict[str, str]
 
 
-class Settled(NamedTuple):
-    """Options of the runs of a method, but for rate, seed and place: their class and values."""
-
-    kind: type[Options]
-    values: dict[str, Any]
-
-    def create(self, **more: Any) -> Options:
-        """Return the options with those that are left open."""
-        return self.kind.create(**{**self.values, **more})
-
-
 class Plan(NamedTuple):
-    """Runs of one experiment, each with as many `passes` over the training data: the paper's rate
-    and the options of each method."""
+    """Runs of one experiment, each with as many `passes` over the training data: the paper's rate,
+    and by method what makes the options of its runs of a rate, a seed and a place."""
 
     experiment: Experiment
     splits: Splits
     passes: int
     rate: float
-    methods: dict[str, Settled]
+    methods: dict[str, partial[Options]]
 
 
 class Made(NamedTuple):
@@ -171,7 +160,8 @@ def _methods(module: ModuleType) -> dict[str, MethodRow]:
         if inspect.isfunction(value) and _makes_method(value):
             rows[value.__name__] = _of_function(value)
         elif _is_balancer(value) and not inspect.isabstract(value):
-            rows[value.__name__] = _of_class(value)
+            arguments = _arguments(value, ("num_tasks",))
+            rows[value.__name__] = MethodRow(value.__name__, value, arguments)
     return rows
 
 
@@ -205,10 +195,6 @@ def _arguments(make: Callable[..., Any], known: Sequence[str]) -> tuple[str, ...
             f"Found `{others[0]}` without a default."
         )
     return tuple(p.name for p in named if p.name in known)
-
-
-def _of_class(balancer: type[Balancer]) -> MethodRow:
-    return MethodRow(balancer.__name__, balancer, _arguments(balancer, ("num_tasks",)))
 
 
 def _of_function(function: Callable[..., Any]) -> MethodRow:
@@ -278,7 +264,7 @@ def plan(
     splits = experiment.load(experiment.options.create(**given))
     settle = partial(_settled, experiment, found, splits, given)
     paper = settle("pamal", **({} if epochs is None else {"epochs": epochs}))
-    usual = experiment.resolved(paper.create(), splits)
+    usual = experiment.resolved(paper(), splits)
     num_tasks, passes = len(experiment.tasks_of(usual)), (usual.epochs or 0) * usual.W
     if len(experiment.reference_of(usual)) != num_tasks:
         raise InputError(
@@ -293,7 +279,7 @@ def plan(
         )
     methods = {}
     for method in found.methods:
-        window = _tried(experiment, splits, settle(method, epochs=1).create())
+        window = _tried(experiment, splits, settle(method, epochs=1)())
         if passes % window:
             raise InputError(
                 f"{method} makes {window} passes an epoch, and {passes} on {experiment.name} "
@@ -321,8 +307,8 @@ def _settled(
     given: Mapping[str, Any],
     method: str,
     **length: int,
-) -> Settled:
-    """Return the options of the runs of a method; raise InputError if they are refused.
+) -> partial[Options]:
+    """Return what makes the options of the runs of a method; raise InputError if they are refused.
 
     The digests of the files that define the method and the experiment are among them, so that a run
     of a file that has changed is another run.
@@ -334,10 +320,11 @@ def _settled(
     if digests := [found.digests[n] for n in (method, experiment.name) if n in found.digests]:
         kind = create_model(kind.__name__, __base__=kind, source=(str, ""))
         values["source"] = "+".join(digests)
-    settled = Settled(kind, values)
-    experiment.check(settled.create())
-    experiment.resolved(settled.create(), splits)
-    return settled
+    create = partial(kind.create, **values)
+    options = create()
+    experiment.check(options)
+    experiment.resolved(options, splits)
+    return create
 
 
 def _tried(experiment: Experiment, splits: Splits, options: Options) -> int:
@@ -396,11 +383,11 @@ def make(plan: Plan, seeds: Sequence[int], out: Path) -> Made:
 
 def _record(plan: Plan, method: str, rate: float, seed: int, out: Path) -> Record:
     """Make a run, or read it; raise DivergedError, with no checkpoint left, if it diverges."""
-    settled = plan.methods[method]
-    names = [n for n in ("method", "source", "epochs", "shared_epochs") if n in settled.values]
-    setting: dict[str, Any] = {name: settled.values[name] for name in names}
+    create = plan.methods[method]
+    names = [n for n in ("method", "source", "epochs", "shared_epochs") if n in create.keywords]
+    setting: dict[str, Any] = {name: create.keywords[name] for name in names}
     place = out / plan.experiment.name / file_name(setting | {"lr": rate, "seed": seed})
-    options = settled.create(lr=rate, seed=seed, out=str(place))
+    options = create(lr=rate, seed=seed, out=str(place))
     try:
         return run(plan.experiment, options, plan.splits, keep_weights=False).record
     except NonFiniteError as error:

@@ -41,8 +41,7 @@ def build(
     """
     o, num_tasks, row = options, len(tasks), METHODS[options.method]
     if row.make is not None:
-        made: Method = row.make(tasks, make_network, shared)
-        return made
+        return row.make(tasks, make_network, shared)
     if o.method == "phn":
         depth = 3 if getattr(o, "target", "plain") == "released" else 2
         written = Hypernetwork(

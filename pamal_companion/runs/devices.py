@@ -81,12 +81,6 @@ def commit() -> str | None:
         return None
 
 
-def reset_peak_memory(device: torch.device) -> None:
-    """Forget the peak of earlier runs of this process, where the system can: on CUDA."""
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-
-
 def peak_memory(device: torch.device) -> float | None:
     """Return the bytes at the peak, on a CPU of the whole process; None where the system does not
     tell."""

@@ -14,7 +14,6 @@ from pamal_companion.runs.build import build, preference, task_weights
 from pamal_companion.runs.devices import pick_device
 from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.records import about
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.tasks import Task
@@ -108,10 +107,6 @@ class Experiment:
             method.network.compile()
         return method
 
-    def about(self, options: Options, splits: Splits) -> dict[str, Any]:
-        """Return the fields of a record that say what the run is; `options` are `resolved`."""
-        return about(self.name, options, splits.id)
-
 
 def check_start(shared_epochs: int, epochs: int) -> None:
     """Raise InputError unless a run is longer than its start."""
@@ -123,5 +118,4 @@ def check_start(shared_epochs: int, epochs: int) -> None:
 
 def experiment_of(name: str) -> Experiment:
     """Return the experiment of this repository with a name, which a module of that name defines."""
-    found: Experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
-    return found
+    return importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT

@@ -39,11 +39,7 @@ NOT_BUILT |= {"precision"} | OF_DATA | NOT_IDENTITY
 """Options that change neither the method that is built nor its optimiser."""
 
 
-def _folder(given: str) -> str:
-    return str(user_path(given, "results"))
-
-
-Folder = Annotated[str, AfterValidator(_folder)]
+Folder = Annotated[str, AfterValidator(lambda given: str(user_path(given, "results")))]
 """An option that is a folder for records, with the home folder for "~"."""
 
 
@@ -192,8 +188,7 @@ class Options(BaseModel):
     @classmethod
     def _field_defaults(cls) -> dict[str, Any]:
         """Return the default of each field as a record would have it."""
-        values: dict[str, Any] = json.loads(cls.model_construct().model_dump_json())
-        return values
+        return json.loads(cls.model_construct().model_dump_json())
 
     @classmethod
     def _kept(cls, method: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,13 +18,13 @@ from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.build import adam
 from pamal_companion.runs.checkpoint import Checkpoint
-from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory
+from pamal_companion.runs.devices import made_on, peak_memory, pick_device
 from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.judging import Part, parts
 from pamal_companion.runs.likeness import differences
 from pamal_companion.runs.options import NOT_BUILT, Options
-from pamal_companion.runs.records import Record, summarise, to_points, variant_of, versions
+from pamal_companion.runs.records import Record, about, summarise, to_points, variant_of, versions
 from pamal_companion.runs.states import load_state, save_state
 from pamal_core.front import Front
 from pamal_core.method import Method
@@ -71,7 +71,7 @@ class Recorder:
         experiment.check(options)
         self.experiment, self.splits = experiment, splits or experiment.load(options)
         self.options = experiment.resolved(options, self.splits)
-        self.about = experiment.about(self.options, self.splits)
+        self.about = about(experiment.name, self.options, self.splits.id)
         self.variant, self.device = variant, pick_device(options.device)
         self.files = RunFiles(Path(options.out)) if options.out else None
         self.record: Record | None = None
@@ -98,7 +98,8 @@ class Recorder:
                 stack.enter_context(self.checkpoint)
                 is_low = self.options.precision == "bfloat16"
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16, is_low))
-                reset_peak_memory(self.device)
+                if self.device.type == "cuda":  # the peak is that of earlier runs of the process
+                    torch.cuda.reset_peak_memory_stats(self.device)
                 seed_everything(self.options.seed)
             self._stack = stack.pop_all()
         return self

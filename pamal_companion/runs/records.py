@@ -228,11 +228,10 @@ class Record(About):
             raise InputError(
                 _of_newer(path, fields) or f"{path} is not a whole record: {what}."
             ) from None
-        if checksum != expected and (newer := _of_newer(path, fields)):
-            raise InputError(newer)
         if checksum != expected:
             raise InputError(
-                f"{path} has changed since it was written, or is of another version. Expected "
+                _of_newer(path, fields)
+                or f"{path} has changed since it was written, or is of another version. Expected "
                 f"checksum {expected}, found {checksum}. Delete it to make the run again."
             )
         return record

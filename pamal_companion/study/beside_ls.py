@@ -16,14 +16,7 @@ from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.hypotheses import FOUR, ONE
 from pamal_companion.study.measured import MeasuredRun
 from pamal_companion.study.registered import estimate
-from pamal_companion.study.statistics import (
-    WITHIN,
-    Estimate,
-    bracket,
-    minus,
-    with_minus,
-    word,
-)
+from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus, with_minus, word
 
 CHOSEN, FRONT = "chosen hypervolume", "hypervolume"
 BEYOND = "[all comparisons at equal compute](../results/beyond.html)"

@@ -75,10 +75,7 @@ def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis
 
 
 def numbers(
-    records: Records,
-    names: Iterable[str],
-    split: str,
-    measure: Callable[[Front], float] = volume,
+    records: Records, names: Iterable[str], split: str, measure: Callable[[Front], float] = volume
 ) -> "pd.Series[float]":
     """Return by seed a measure of the points of all settings `names` together."""
     fronts = united(records, check_known(names, records), split)

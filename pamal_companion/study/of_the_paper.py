@@ -238,9 +238,7 @@ CLAIMS: dict[str, Claim] = {
     ),
     "W = 4, lambda = 0 is the best setting of the paper's table, with the "
     "sign as printed: MultiMNIST": front(
-        "5.1, B1, Table 2",
-        [MULTIMNIST],
-        others_of_the_table(multimnist, MULTIMNIST, **AS_PRINTED),
+        "5.1, B1, Table 2", [MULTIMNIST], others_of_the_table(multimnist, MULTIMNIST, **AS_PRINTED)
     ),
     "W = 4, lambda = 0 is the best setting of the paper's table, with the "
     "sign of the text: MultiMNIST": front(
@@ -305,10 +303,7 @@ CLAIMS: dict[str, Claim] = {
     ),
     "The penalty brings losses into order, W = 4, lambda = 5 against 0, with the sign as "
     "printed: MultiMNIST": Claim(
-        "4.2, Fig. 3",
-        [multimnist("pamal", lam=5, **AS_PRINTED)],
-        [MULTIMNIST],
-        measures=["order"],
+        "4.2, Fig. 3", [multimnist("pamal", lam=5, **AS_PRINTED)], [MULTIMNIST], measures=["order"]
     ),
     "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign as "
     "printed: Census": Claim(

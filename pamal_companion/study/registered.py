@@ -28,12 +28,7 @@ from pamal_companion.study.constant import unlearnt
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, of_estimate
 from pamal_companion.study.per_pass import Chosen, Measure, Records
-from pamal_companion.study.registration import (
-    Asked,
-    Comparison,
-    RegisteredSetting,
-    Registration,
-)
+from pamal_companion.study.registration import Asked, Comparison, RegisteredSetting, Registration
 from pamal_companion.study.statistics import Estimate, bracket, holm, minus, seeds_to_decide
 from pamal_core.errors import InputError
 

@@ -9,14 +9,7 @@ measure, split and margin. As tables about recipes the file has the rest for all
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs import grid

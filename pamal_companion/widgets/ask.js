@@ -58,11 +58,6 @@ function askPanel(front, view, onBound, onPoint) {
   return { show, node: askLayout([select, word, input], [pressed("Find the best α", best), drop], said) };
 }
 
-/** A button. */
-function pressed(text, click, title) {
-  return h("button", { type: "button", title, click }, text);
-}
-
 function askLayout(bound, buttons, said) {
   return h("div", {}, h("p", { class: "pw-head" }, "Set a bound"),
     ...[bound, buttons].map((row) => h("div", { class: "pw-controls" }, ...row)),

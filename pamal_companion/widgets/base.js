@@ -6,7 +6,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes and children; attributes that are functions become listeners.
  * @param {Element} node @param {Object} attributes @param {(Node|string)[]} children */
-function fill(node, attributes, children) {
+function fill(node, attributes, children = []) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(name, value);
     else if (value === false || value === null || value === undefined) node.removeAttribute(name);
@@ -24,6 +24,11 @@ function h(tag, attributes = {}, ...children) {
 /** An SVG element, in the same way. */
 function s(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** A button. */
+function pressed(text, click, title) {
+  return h("button", { type: "button", title, click }, text);
 }
 
 /** A button that copies what `read` gives, or selects it in `field` where that is not allowed. */
@@ -54,21 +59,16 @@ function linear([a, b], [c, d]) {
   return scale;
 }
 
-/** Round numbers from `low` to `high`, about `count` of them. */
-function ticks(low, high, count = 4) {
-  const rough = (high - low) / count;
+/** About four round numbers from `low` to `high` and their texts: [number, string][]. */
+function tickTexts(low, high) {
+  const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= rough * 0.999);
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: last - first + 1 }, (_, i) =>
+  const values = Array.from({ length: last - first + 1 }, (_, i) =>
     Number(((first + i) * step).toFixed(digits)));
-}
-
-/** The same with their texts, all with as many decimals: [number, string][]. */
-function tickTexts(low, high) {
-  const values = ticks(low, high);
   const decimals = Math.max(...values.map((value) => `${value}`.split(".")[1]?.length ?? 0));
   return values.map((value) => [value, value.toFixed(decimals)]);
 }
@@ -146,7 +146,7 @@ function draggable(svg, grip, toPoint, byStep, toEnd = () => {}) {
       if (isEdge) toEnd(event.key === "End");
       else byStep(...STEPS[event.key].map((step) => step * size));
     },
-  }, []);
+  });
   // Browsers overlook `touch-action` on parts of an SVG, and would scroll the page instead.
   grip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   grip.classList.add("pw-grip");

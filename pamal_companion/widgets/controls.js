@@ -1,19 +1,5 @@
 // Controls of the widgets that run by themselves or offer choices.
 
-/**
- * A select with its label.
- * @param {string} label
- * @param {[string|number, string][]} options values and what is shown for them
- * @param {string|number} value the one chosen first
- * @param {(value: string) => void} onChange
- * @returns {HTMLLabelElement} its `select` is the control
- */
-function choice(label, options, value, onChange) {
-  const select = h("select", { change: () => onChange(select.value) },
-    ...options.map(([v, text]) => h("option", { value: v, selected: v === value }, text)));
-  return Object.assign(h("label", { class: "pw-choice" }, label, select), { select });
-}
-
 /** Options of a select, from numbers. */
 function numbered(values) {
   return values.map((value) => [value, `${value}`]);
@@ -44,33 +30,32 @@ function asNumber(value) {
   return Number.isNaN(Number(value)) ? value : Number(value);
 }
 
-/**
- * A select for each setting.
- * @param {Object} choices { name: [label, options, value] }
+/** A select with its label for each setting.
+ * @param {Object} choices { name: [label, options, value] }, options with what is shown for them
  * @param {Object} settings by name; what the selects show
  * @param {(name: string, value: string) => void} onChange
- * @returns {{nodes: Node[], show: () => void}} `show` after settings have changed
- */
+ * @returns {{nodes: Node[], show: () => void}} `show` at first, and after settings have changed */
 function selectsOf(choices, settings, onChange) {
-  const selects = Object.entries(choices).map(([name, [label, options, value]]) =>
-    [name, choice(label, options, value, (chosen) => onChange(name, chosen))]);
-  const show = () => selects.forEach(([name, { select }]) => {
+  const selects = Object.entries(choices).map(([name, [label, options]]) => {
+    const select = h("select", { change: () => onChange(name, select.value) },
+      ...options.map(([value, text]) => h("option", { value }, text)));
+    return { name, select, node: h("label", { class: "pw-choice" }, label, select) };
+  });
+  const show = () => selects.forEach(({ name, select }) => {
     select.value = `${settings[name]}`;
   });
-  return { nodes: selects.map(([, node]) => node), show };
+  return { nodes: selects.map(({ node }) => node), show };
 }
 
-/**
- * A button that plays and pauses: `onFrame` is called once a frame until it returns false. Nothing
+/** A button that plays and pauses: `onFrame` is called once a frame until it returns false. Nothing
  * plays before it is pressed.
  * @param {(time: number) => boolean} onFrame called with the milliseconds since the last frame
  * @param {(isPlaying: boolean) => void} onSwitch called after each switch
- * @returns {{button: HTMLButtonElement, set: (play: boolean) => void}}
- */
+ * @returns {{button: HTMLButtonElement, set: (play: boolean) => void}} */
 function player(onFrame, onSwitch = () => {}) {
   let request = null;
   let last = 0;
-  const button = h("button", { type: "button", click: () => set(request === null) }, "Play");
+  const button = pressed("Play", () => set(request === null));
   const set = (play) => {
     if (play === (request !== null)) return;
     if (request !== null) cancelAnimationFrame(request);
@@ -93,15 +78,8 @@ function controlsRow(nodes) {
   return h("div", { class: "pw-controls" }, ...nodes);
 }
 
-/** A button that ends what plays, and then calls `f`. @param {object} play of `player` */
-function press(play, text, f) {
-  return h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
-}
-
-/**
- * What the marks of a picture mean.
- * @param {[string, string][]} entries the class of a line, as a plot has it, and what it means
- */
+/** What the marks of a picture mean.
+ * @param {[string, string][]} entries the class of a line, as a plot has it, and what it means */
 function legend(entries) {
   return legendOf(...entries.map(([kind, text]) => [[s("path", { class: kind, d: "M2 6H26" })], text]));
 }
@@ -111,15 +89,13 @@ function pathThrough(points, { x, y }) {
   return points.map(([a, b], n) => `${n ? "L" : "M"}${x(a).toFixed(2)} ${y(b).toFixed(2)}`).join("");
 }
 
-/**
- * A mark that is moved in the two directions of a plot, called a slider to screen readers; its
+/** A mark that is moved in the two directions of a plot, called a slider to screen readers; its
  * steps are those of the axes' units.
  * @param {object} frame of `plot`
  * @param {{label: string, kind: string, text: string, step: [number, number],
- *   range: [number, number], shape?: SVGElement, onChange: (point: number[]) => void}} options
+ *   range: [number, number], onChange: (point: number[]) => void}} options
  *   `kind` is a class, `text` stands in the mark; with a step of 0 it does not move that way
- * @returns {(point: number[], words: string) => void} places it, without calling `onChange`
- */
+ * @returns {(point: number[], words: string) => void} places it, without calling `onChange` */
 function planeHandle(frame, { label, kind, text, step, range, onChange }) {
   let here = [0, 0];
   const grip = s("g", { role: "slider", "aria-label": label, class: kind,
@@ -136,6 +112,6 @@ function planeHandle(frame, { label, kind, text, step, range, onChange }) {
     here = point;
     const main = step[0] > 0 ? point[0] : point[1];
     fill(grip, { transform: `translate(${frame.x(point[0])} ${frame.y(point[1])})`,
-      "aria-valuenow": Number(main.toFixed(3)), "aria-valuetext": words }, []);
+      "aria-valuenow": Number(main.toFixed(3)), "aria-valuetext": words });
   };
 }

@@ -57,7 +57,7 @@ function inPagePanel(model, control) {
   turn(0);
   answer();
   const field = drawingField(drawing, tasks, (input) => { image = input; answer(); });
-  const more = h("button", { type: "button", click: () => turn(1) }, "Eight others");
+  const more = pressed("Eight others", () => turn(1));
   return { show, below: yourDigits(field, h("div", {}, drawn, control.node)),
     node: answersLayout(tasks, holder, h("p", { class: "pw-note" }, "Images that it has never seen, what they "
       + "show, its answers, and how sure they are. Half were picked because an answer changes with α."),
@@ -105,7 +105,7 @@ function viewsPanel(model) {
   const [views, points] = [model.get("views"), model.get("points")];
   const picture = h("img", { class: "pw-view dark-light" });
   const show = (alpha) => fill(picture, { src: views[nearest(points, alpha)],
-    alt: `Its answers at α = ${bracketed(alpha)}` }, []);
+    alt: `Its answers at α = ${bracketed(alpha)}` });
   return { node: h("div", {}, picture, h("p", { class: "pw-note" }, model.get("viewed"))), below: [], show,
     what: "its answers" };
 }

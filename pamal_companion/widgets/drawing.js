@@ -22,7 +22,7 @@ function drawingField({ canvas: size, side, corners }, tasks, onDraw) {
     cursor.style.top = `${(100 * y) / size}%`;
     cursor.classList.toggle("pw-down", isDown);
   };
-  const clear = h("button", { type: "button", click: pen.clear }, "Clear");
+  const clear = pressed("Clear", pen.clear);
   return h("div", {}, h("div", { class: "pw-sheet" }, field, ...frames, cursor),
     h("div", { class: "pw-controls" }, clear));
 }
@@ -73,7 +73,7 @@ function penByPointer(field, pen) {
       event.getCoalescedEvents().forEach((e) => pen.to(where(e), true));
       pen.to(where(event), true);
     },
-  }, []);
+  });
 }
 
 /** Arrow keys move the pen, space puts it down or lifts it. */

@@ -64,7 +64,7 @@ function frontRing(svg, front, places, onPoint) {
     here = p;
     const isPlace = at.every(Number.isFinite);
     fill(grip, { transform: isPlace && `translate(${at})`, visibility: !isPlace && "hidden", "aria-valuenow": order.indexOf(p) + 1,
-      "aria-valuetext": words }, []);
+      "aria-valuetext": words });
   };
 }
 

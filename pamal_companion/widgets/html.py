@@ -1,7 +1,6 @@
 """A widget as HTML, for a page that has no kernel.
 
-Of the standard library only, and nothing of this package: the book is built where neither torch nor
-this package is installed.
+It imports the standard library alone, because the book is built where torch is not installed.
 """
 
 import json
@@ -48,7 +47,8 @@ def colours() -> str:
     roles |= {name: PALETTE[name] for name in ("front", "here")}
     named = {name: f"var(--hue-{hue})" if hue else "var(--pw-ink)" for name, hue in roles.items()}
     lines = "\n".join(f"  --{name}: {value};" for name, value in (hues | named).items())
-    return f".pw, figure.drawn {{\n{lines}\n}}"
+    own = "\n".join(f".pw-{n} {{ --pw-own: var(--method-{n}); }}" for n in PALETTE["methods"])
+    return f".pw, figure.drawn {{\n{lines}\n}}\n{own}"
 
 
 def fragment(name: str, values: dict[str, Any], identifier: str) -> str:

@@ -54,11 +54,7 @@ def explorer(
 
 
 def answers_of(
-    experiment: Experiment,
-    options: Options,
-    splits: Splits,
-    front: Front,
-    network: Network | None,
+    experiment: Experiment, options: Options, splits: Splits, front: Front, network: Network | None
 ) -> dict[str, Any]:
     """Return the first eight test examples and what the `network` of a finished run says of them at
     each point of `front`; nothing if there are no weights."""

@@ -1,10 +1,5 @@
 // A small network of convolutions and linear layers, at any point between its members.
 
-/** @param {string} text base64 of float32, little-endian @returns {Float32Array} */
-function floats(text) {
-  return new Float32Array(bytes(text).buffer);
-}
-
 /** @param {string} text base64 @returns {Uint8Array} */
 function bytes(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -139,7 +134,7 @@ function resized(image, to) {
 /** A network in the page: `predict(alpha, image)` is, for each task, the shares of the classes.
  * @param {{ stacked: string, layers: Object }} values */
 function inPage({ stacked, layers }) {
-  const weights = floats(stacked);
+  const weights = new Float32Array(bytes(stacked).buffer); // little-endian
   let theta;
   let at = "";
   return (alpha, image) => {

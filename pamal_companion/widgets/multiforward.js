@@ -56,7 +56,7 @@ function alphaPanel(state, onChange) {
       arrow(places[i], places[j], state.numTasks === 2 ? 0.45 : 0.15, edgeKind(violation, t),
         state.numTasks === 2 ? "" : `${t + 1}`))));
     handles.forEach((place, w) => place(state.alphas[w]));
-    names.forEach((name, w) => fill(name, { x: places[w][0], y: places[w][1] + 4 }, []));
+    names.forEach((name, w) => fill(name, { x: places[w][0], y: places[w][1] + 4 }));
   };
   return { node: h("div", { class: state.numTasks === 2 && "pw-row" }, node), draw };
 }

@@ -1,11 +1,9 @@
 // The multi-forward penalty (Eq. 3), as in pamal_core.penalties.MultiForward.
 
-/**
- * The edges of one task's graph: pairs [i, j] of draws, draw j having the larger weight.
+/** The edges of one task's graph: pairs [i, j] of draws, draw j having the larger weight.
  * @param {number[]} weights [W], what each draw weighs the task by
  * @param {"lex"|"full"} kind neighbours in the order of the task, or all pairs
- * @returns {number[][]} draws of equal weight have no edge
- */
+ * @returns {number[][]} draws of equal weight have no edge */
 function orderingEdges(weights, kind) {
   const order = weights.map((_, w) => w).sort((a, b) => weights[a] - weights[b]);
   const edges = [];
@@ -18,8 +16,7 @@ function orderingEdges(weights, kind) {
   return edges;
 }
 
-/**
- * R for the losses of W draws, its slope by each loss, and the edges with their violations.
+/** R for the losses of W draws, its slope by each loss, and the edges with their violations.
  *
  * An edge [i, j] is violated where `violation` > 0: L_t(j) - L_t(i) for the sign "ordered", which
  * is the order of the paper's text, and L_t(i) - L_t(j) for "printed", as Eq. 3 has it.
@@ -27,8 +24,7 @@ function orderingEdges(weights, kind) {
  * @param {number[][]} weights [W][T]
  * @param {{sign?: "ordered"|"printed", edges?: "lex"|"full"}} options
  * @returns {{value: number, terms: number[], slopes: number[][], edges: {i: number, j: number,
- *   violation: number}[][]}} terms [T], whose sum is the value; slopes [W][T]; edges per task
- */
+ *   violation: number}[][]}} terms [T], whose sum is the value; slopes [W][T]; edges per task */
 function multiForward(losses, weights, { sign = "ordered", edges: kind = "lex" } = {}) {
   const factor = sign === "ordered" ? 1 : -1;
   const slopes = losses.map((row) => row.map(() => 0));

@@ -16,7 +16,7 @@ function frontMarks(frame, frames) {
   return (now) => groups.forEach((group, epoch) => fill(group, {
     class: epoch === now ? "pw-epoch pw-now-epoch" : "pw-epoch pw-past-epoch",
     style: `opacity: ${epoch > now ? 0 : Math.max(0.3, 1 - 0.3 * (now - epoch))}`,
-  }, []));
+  }));
 }
 
 /** The hypervolume over the epochs: { node, draw(epoch) }. */
@@ -29,8 +29,8 @@ function volumePlot(frames) {
   const [line, dot] = [s("path", { class: "pw-now" }), s("circle", { r: 6, class: "pw-dot" })];
   frame.layer.append(s("path", { class: "pw-past", d: pathThrough(points, frame) }), line, dot);
   const draw = (now) => {
-    fill(line, { d: pathThrough(points.slice(0, now + 1), frame) }, []);
-    fill(dot, { cx: frame.x(points[now][0]), cy: frame.y(points[now][1]) }, []);
+    fill(line, { d: pathThrough(points.slice(0, now + 1), frame) });
+    fill(dot, { cx: frame.x(points[now][0]), cy: frame.y(points[now][1]) });
   };
   return { node: frame.node, draw };
 }

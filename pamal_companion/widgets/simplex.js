@@ -43,7 +43,7 @@ function simplexHandle(svg, corners, { alpha, label, text = alphaText, step = 0.
     here = point;
     const [x, y] = simplexToPlane(corners, here);
     fill(grip, { transform: `translate(${x} ${y})`, "aria-valuetext": text(here),
-      "aria-valuenow": Number(here[0].toFixed(3)) }, []);
+      "aria-valuenow": Number(here[0].toFixed(3)) });
   };
   const move = (point) => {
     place(point);

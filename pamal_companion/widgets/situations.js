@@ -1,6 +1,6 @@
 // Draws of alpha and their losses, with which the multi-forward widget starts.
 
-const OFF = 0.75 ** 2; // what a draw that is off the front loses, as in experiments.schematics
+const OFF = 0.75 ** 2; // what a draw that is off the front loses, as in demos.schematics
 
 /** `count` alphas: evenly spaced for two tasks, spread over the triangle for three: [count][T]. */
 function evenAlphas(numTasks, count) {
@@ -11,12 +11,10 @@ function evenAlphas(numTasks, count) {
   return percents.slice(0, count).map((row) => row.map((v) => v / 100));
 }
 
-/**
- * The losses of the draws in one of four situations, [W][T]. On the front a draw has the loss
+/** The losses of the draws in one of four situations, [W][T]. On the front a draw has the loss
  * (1 - alpha_t)^2; for two tasks these are the situations of the paper's Figure 3 as
  * `schematics.four_situations` computes them.
- * @param {"ordered"|"one"|"reversed"|"off"} name @param {number[][]} alphas [W][T]
- */
+ * @param {"ordered"|"one"|"reversed"|"off"} name @param {number[][]} alphas [W][T] */
 function situationLosses(name, alphas) {
   const aside = Math.floor(alphas.length / 2);
   return alphas.map((alpha, w) => alpha.map((a) => {

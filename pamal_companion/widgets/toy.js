@@ -163,8 +163,8 @@ function render({ el, address = NO_ADDRESS }) {
   const restart = () => { run.restart(); show(); };
   const play = toyPlayer(run, advance, restart);
   const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
-  const buttons = [play.button, press(play, "Step", () => advance(1)),
-    press(play, "Reset", restart)];
+  const paused = (text, f) => pressed(text, () => { play.set(false); f(); });
+  const buttons = [play.button, paused("Step", () => advance(1)), paused("Reset", restart)];
   el.append(hintLine("", "Press Play", TOY_HINT), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
     words, toyLegend(), slider, toySettings(run.settings, selects.nodes), said);
   selects.show();

@@ -1,4 +1,4 @@
-// The toy problem in closed form, as in pamal_companion.data.toy: two losses of two weights.
+// The toy problem in closed form, as in pamal_companion.toy.problem: two losses of two weights.
 
 const TOY_FLOOR = 5e-6;
 const TOY_STARTS = [[-8.5, 7.5], [0, 0], [9, 9], [-7.5, -0.5], [9, -1]]; // the paper's
@@ -19,12 +19,8 @@ function toyBowl(x, y, t) {
   return [0.1 * dx * dx + 0.01 * dy * dy - 20, 0.2 * dx, 0.02 * dy];
 }
 
-/**
- * The losses (c l_1, l_2), lower is better, and their gradients.
- * @param {number[]} theta [2]
- * @param {number} scale the paper's c
- * @returns {{losses: number[], jacobian: number[][]}} [2]; row t is the gradient of loss t
- */
+/** The losses (c l_1, l_2) [2] at theta [2], lower is better, and their jacobian [2][2], whose row
+ * t is the gradient of loss t; `scale` is the paper's c. */
 function toyLosses([x, y], scale) {
   const blend = Math.tanh(0.5 * y);
   const up = Math.max(blend, 0);
@@ -42,12 +38,8 @@ function toyLosses([x, y], scale) {
   return { losses, jacobian };
 }
 
-/**
- * The Pareto optimal weights, theta_1 from -7 (best task 2) to 7 (best task 1): the only root of
- * A + d^2 / 100 + d sinh(8 + d) / 50 for each theta_1, by bisection.
- * @param {number} numPoints
- * @returns {number[][]} [numPoints][2]
- */
+/** The Pareto optimal weights, theta_1 from -7 (best task 2) to 7 (best task 1): the only root of
+ * A + d^2 / 100 + d sinh(8 + d) / 50 for each theta_1, by bisection: [numPoints][2]. */
 function toyParetoSet(numPoints) {
   return Array.from({ length: numPoints }, (_, n) => {
     const x = -7 + (14 * n) / (numPoints - 1);
@@ -62,20 +54,12 @@ function toyParetoSet(numPoints) {
   });
 }
 
-/**
- * The convex combination alpha^T Theta.
- * @param {number[]} alpha [2]
- * @param {number[][]} stacked [2][2], a row for each member
- * @returns {number[]} [2]
- */
+/** The convex combination alpha^T Theta [2], where `stacked` [2][2] has a row for each member. */
 function toyBetween(alpha, stacked) {
   return [0, 1].map((d) => alpha[0] * stacked[0][d] + alpha[1] * stacked[1][d]);
 }
 
-/**
- * The losses along the segment, from the first member (alpha_1 = 1) to the last.
- * @returns {number[][]} [numPoints][2]
- */
+/** The losses along the segment, from the first member (alpha_1 = 1) on: [numPoints][2]. */
 function toyImage(stacked, scale, numPoints) {
   return Array.from({ length: numPoints }, (_, n) => {
     const share = 1 - n / (numPoints - 1);
@@ -83,12 +67,8 @@ function toyImage(stacked, scale, numPoints) {
   });
 }
 
-/**
- * The largest distance from a point of the front to the nearest point of a curve, in loss space,
- * as `gap` of pamal_core.coverage; lower is better.
- * @param {number[][]} front [K][2]
- * @param {number[][]} curve [I][2]
- */
+/** The largest distance from a point of `front` [K][2] to the nearest one of `curve` [I][2], in
+ * loss space, as `Distances.gap` of pamal_companion.toy.outcomes; lower is better. */
 function toyGap(front, curve) {
   const nearest = ([a, b]) => {
     let best = Infinity;

@@ -11,26 +11,19 @@ function seededRandom(seed) {
   };
 }
 
-/** A standard normal draw (Box and Muller). */
-function drawNormal(random) {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
 /** A draw of Gamma(shape, 1) (Marsaglia and Tsang; below 1 by a power of a uniform draw). */
 function drawGamma(shape, random) {
   if (shape < 1) return drawGamma(shape + 1, random) * (1 - random()) ** (1 / shape);
   const d = shape - 1 / 3;
   for (;;) {
-    const x = drawNormal(random);
+    // A standard normal draw (Box and Muller).
+    const x = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
     const v = (1 + x / Math.sqrt(9 * d)) ** 3;
     if (v > 0 && Math.log(1 - random()) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v;
   }
 }
 
-/**
- * `count` points of the simplex of two members, alpha ~ Dir(p, p).
- * @returns {number[][]} [count][2]
- */
+/** `count` points of the simplex of two members, alpha ~ Dir(p, p): [count][2]. */
 function drawAlphas(count, p, random) {
   return Array.from({ length: count }, () => {
     const [a, b] = [drawGamma(p, random), drawGamma(p, random)];
@@ -38,12 +31,7 @@ function drawAlphas(count, p, random) {
   });
 }
 
-/**
- * The start of a run.
- * @param {number[][]} start [2][2], the members
- * @returns {{stacked: number[][], mean: number[][], square: number[][], count: number,
- *   past: number[][]}} the members, the moments of Adam, its steps, and the last losses
- */
+/** A run at its start: the members [2][2], the moments of Adam, its steps, and the last losses. */
 function toyStart(start) {
   const zeros = () => [[0, 0], [0, 0]];
   return { stacked: start.map((m) => [...m]), mean: zeros(), square: zeros(), count: 0, past: [] };
@@ -63,13 +51,8 @@ function toyReweigh(balancing, weights, { losses, jacobian }, past) {
   });
 }
 
-/**
- * What lines 4 to 13 of Algorithm 1 descend along, for given draws.
- * @param {object} state of `toyStart`; `past` changes
- * @param {number[][]} alphas [W][2]
- * @param {{scale: number, lam: number, sign: string, balancing: string}} settings
- * @returns {number[][]} [2][2], a row for each member
- */
+/** What lines 4 to 13 of Algorithm 1 descend along for the draws `alphas` [W][2]: [2][2], a row for
+ * each member. `state` is of `toyStart`, and its `past` changes. */
 function toyGradient(state, alphas, { scale, lam, sign, balancing }) {
   const draws = alphas.map((alpha) => toyLosses(toyBetween(alpha, state.stacked), scale));
   const extra = lam > 0 ? multiForward(draws.map((d) => d.losses), alphas, { sign }).slopes : null;

@@ -37,12 +37,10 @@ function crosses(values, at, width, step) {
   return level !== Math.floor(values[next] / step) || level !== Math.floor(values[below] / step);
 }
 
-/**
- * Paint the losses: lines of loss 1, broken lines of loss 2, and as shades the loss that is
+/** Paint the losses: lines of loss 1, broken lines of loss 2, and as shades the loss that is
  * weighted by alpha, the more the lower.
  * @param {HTMLCanvasElement} canvas @param {object} grid of `toyGrid`
- * @param {number} share alpha_1 @param {number} scale the paper's c
- */
+ * @param {number} share alpha_1 @param {number} scale the paper's c */
 function toyPaint(canvas, { losses: [first, second], lines, width, height }, share, scale) {
   const image = new ImageData(width, height);
   const size = share * scale + 1 - share;
@@ -103,9 +101,9 @@ function toyMarks(frame) {
   const draws = s("g", { class: "pw-draws" });
   frame.layer.append(first, ...trails, now, draws);
   return (curves) => {
-    trails.forEach((trail, k) => fill(trail, { d: pathThrough(curves.trails[k], frame) }, []));
-    fill(first, { d: pathThrough(curves.first, frame) }, []);
-    fill(now, { d: pathThrough(curves.now, frame) }, []);
+    trails.forEach((trail, k) => fill(trail, { d: pathThrough(curves.trails[k], frame) }));
+    fill(first, { d: pathThrough(curves.first, frame) });
+    fill(now, { d: pathThrough(curves.now, frame) });
     draws.replaceChildren(...curves.draws.map(([a, b]) =>
       s("circle", { r: 3, cx: frame.x(a), cy: frame.y(b) })));
   };
@@ -119,7 +117,7 @@ function toyPlaces(frame, kinds) {
     s("circle", { r: 8, class: "pw-dot" }), s("text", { "text-anchor": "middle", y: 4 }, text)));
   frame.layer.append(...marks);
   return (points) => points.forEach(([a, b], k) =>
-    fill(marks[k], { transform: `translate(${frame.x(a)} ${frame.y(b)})` }, []));
+    fill(marks[k], { transform: `translate(${frame.x(a)} ${frame.y(b)})` }));
 }
 
 /** What the lines are. */

@@ -132,7 +132,7 @@ def open_widget(open_page, tmp_path):
 
 @pytest.fixture
 def functions(open_page, tmp_path):
-    """The functions of a widget's source: `functions("explorer").call("ticks", 0, 1)`."""
+    """The functions of a widget's source: `functions("explorer").call("tickTexts", 0, 1)`."""
 
     class Functions:
         def __init__(self, name):

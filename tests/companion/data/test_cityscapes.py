@@ -223,9 +223,7 @@ def test_a_limit_keeps_the_first_scenes_of_each_part(forms):
 def test_decoded_scenes_are_taken_from_the_cache_until_a_file_changes(roots, monkeypatch):
     read, scenes = cityscapes.read_mtan, []
     monkeypatch.setattr(
-        cityscapes,
-        "read_mtan",
-        lambda scene, size: (scenes.append(scene), read(scene, size))[1],
+        cityscapes, "read_mtan", lambda scene, size: (scenes.append(scene), read(scene, size))[1]
     )
     first = load(roots / "mtan")
     assert len(scenes) == 15

@@ -74,12 +74,7 @@ def test_a_right_file_is_used_and_nothing_is_asked_of_a_network(path):
 def test_a_wrong_file_is_named_and_kept(path, content):
     put(path, content)
     with pytest.raises(InputError) as caught:
-        complete(
-            path.parent,
-            KNOWN,
-            ADVICE,
-            lambda _: fetch(GONE, *RIGHT, path),
-        )
+        complete(path.parent, KNOWN, ADVICE, lambda _: fetch(GONE, *RIGHT, path))
     for part in (str(path.parent), path.name, "another file", "Remove that first", ADVICE):
         assert part in str(caught.value)
     assert path.read_bytes() == content

@@ -6,13 +6,7 @@ from matplotlib.colors import to_hex
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from pamal_companion.data.samples import streets
-from pamal_companion.data.samples.streets import (
-    KINDS,
-    METRES,
-    WALL,
-    Street,
-    scenes,
-)
+from pamal_companion.data.samples.streets import KINDS, METRES, WALL, Street, scenes
 from pamal_companion.plots import pictures
 
 CONSTRUCTION, SKY, VOID = 1, 4, -1

@@ -149,10 +149,7 @@ def png():
         (unpacked({FACE: jpeg(0)[:-9]}), f"whole JPEG image. .*{FACE} could not .*truncated"),
         (zipped({FACE: b""}), f"a.zip/{FACE} could not be read: it is of another kind"),
         (zipped({FACE: png()}), "whole JPEG image"),
-        (
-            lambda folder: (folder / FACE).symlink_to("lost"),
-            f"{FACE} could not be read: .*No such",
-        ),
+        (lambda folder: (folder / FACE).symlink_to("lost"), f"{FACE} could not be read: .*No such"),
     ],
 )
 def test_what_is_wrong_with_the_files_is_named(folder, make, message):

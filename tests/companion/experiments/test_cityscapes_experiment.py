@@ -5,11 +5,7 @@ import pytest
 import torch
 
 from pamal_companion.data import cityscapes
-from pamal_companion.experiments.cityscapes import (
-    EXPERIMENT,
-    CityScapesOptions,
-    predictions,
-)
+from pamal_companion.experiments.cityscapes import EXPERIMENT, CityScapesOptions, predictions
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.study.paper import table

@@ -59,10 +59,7 @@ UNFIT = {
     YourModelOptions: [
         ({"at_least": 1.5}, "`at_least` must be less than or equal to 1. Found at_least=1.5."),
         ({"method": "ls"}, "This notebook has no `method`. Known: seed, epochs, W, lam, p"),
-        (
-            {"out": "no/such/model.pt"},
-            "`out` must be a .pt file in a folder that exists. Found",
-        ),
+        ({"out": "no/such/model.pt"}, "`out` must be a .pt file in a folder that exists. Found"),
         ({"out": "ls_seed_0.json"}, "`out` must be a .pt file"),  # of somebody else
         ({"out": "/proc/model.pt"}, "Could not write /proc/model.pt: "),
     ],

@@ -103,11 +103,7 @@ def test_a_file_that_would_unpack_to_more_than_can_be_used(
 
 
 FACES = faces(4)
-ARCHIVES = {
-    "zip": zipped(FACES),
-    "tar": tarred(FACES, "a.tar", "w"),
-    "tar.gz": tarred(FACES),
-}
+ARCHIVES = {"zip": zipped(FACES), "tar": tarred(FACES, "a.tar", "w"), "tar.gz": tarred(FACES)}
 
 
 @pytest.mark.parametrize(

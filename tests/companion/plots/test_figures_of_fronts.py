@@ -22,8 +22,7 @@ def front(values, **options):
 def test_the_figure_of_a_front_has_losses_beside_where_they_are_others():
     losses = front([[0.9, 0.5], [0.7, 0.8]], maximise=(False, False), metric="loss")
     both = replace(
-        losses,
-        table=losses.table.assign(**{"a/rank": [1.0, 2.0], "b/rank": [2.0, 1.0]}),
+        losses, table=losses.table.assign(**{"a/rank": [1.0, 2.0], "b/rank": [2.0, 1.0]})
     ).on("rank", maximise=True)
     alone = replace(both, table=both.table[["a/rank", "b/rank"]])
     for shown, panels in ((losses, 1), (both, 2), (alone, 1)):

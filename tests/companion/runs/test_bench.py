@@ -212,10 +212,10 @@ def test_the_papers_methods_and_data_have_the_options_of_other_runs(write):
     found = bench.read([file])
     with added(found.methods):
         plan = bench.plan(experiment("census"), found, 2, {"data": "sample"})
-    kind, values = plan.methods["ls"]
-    assert kind is plan.experiment.options and "source" not in values
-    assert plan.passes == values["epochs"] == 4  # the paper's W is 2
-    assert plan.methods["WorstFirst"].values["source"] == found.digests["WorstFirst"]
+    create = plan.methods["ls"]
+    assert type(create()) is plan.experiment.options and "source" not in create.keywords
+    assert plan.passes == create.keywords["epochs"] == 4  # the paper's W is 2
+    assert plan.methods["WorstFirst"].keywords["source"] == found.digests["WorstFirst"]
 
 
 def experiment(name):

@@ -86,6 +86,6 @@ def test_a_stop_says_what_is_kept(make_method, loader, tmp_path, kept):
     assert caught.value.__notes__ == [
         f"Epochs 1 to 2 are kept in {path}: the same command goes on from there."
         if kept
-        else "No epoch is kept in a file.",
+        else "No epoch is kept in a file."
     ]
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -41,10 +41,7 @@ def write(root, files):
 
 
 FOLDERS = {
-    "right": (
-        named(gzipped(DIGITS), IN_RAW),
-        "mnist: 4 files with the right SHA-256.",
-    ),
+    "right": (named(gzipped(DIGITS), IN_RAW), "mnist: 4 files with the right SHA-256."),
     "one folder off": (
         named(gzipped(DIGITS), "MNIST/{}".format),
         "mnist: nothing there. The data are in ROOT/MNIST. They belong in ROOT/MNIST/raw: move "

@@ -50,7 +50,7 @@ def identity(run, data="full"):
     experiment = experiment_of(run.experiment)
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
-    return experiment.about(experiment.resolved(options, splits), splits)
+    return about(run.experiment, experiment.resolved(options, splits), splits.id)
 
 
 @pytest.fixture

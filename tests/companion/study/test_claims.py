@@ -353,7 +353,7 @@ def test_the_table_has_a_row_for_each_claim():
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     found = claims.table(runs_of(*made), {"a claim": row, "another": other})
     assert found.loc[1, ["claim", "data", "where", "verdict"]].tolist() == [
-        *("a claim", "MultiMNIST", "5.1", "holds"),
+        *("a claim", "MultiMNIST", "5.1", "holds")
     ]
     ours = "PaMaL, W = 4, λ = 0: top-left/accuracy"
     asked = f"Asked of {ours}, test, ours ahead by > 0"

@@ -173,9 +173,7 @@ def test_a_setting_without_a_record_is_named():
     assert found.get(select("census/uw")) is None
 
 
-def test_a_damaged_record_is_named_and_unknown_options_are_a_setting(
-    tmp_path,
-):
+def test_a_damaged_record_is_named_and_unknown_options_are_a_setting(tmp_path):
     record(new_option="x").write(tmp_path / "new.json")
     (setting,) = frame.read(tmp_path)
     assert setting.label() == "PaMaL, new option = x"

@@ -170,19 +170,19 @@ SAYS = {
         (
             "after as many epochs this front is ahead of LS",
             "Census, the paper's rates: PaMaL's front against LS",
-        ),
+        )
     ],
     "multimnist3 title": [
         (
             "it is open whether this front is better than LS",
             "MultiMNIST3, rate 0.001: PaMaL's front against LS",
-        ),
+        )
     ],
     "cityscapes title": [
         (
             "this front is ahead of LS after as many epochs",
             "CityScapes, drawn streets: PaMaL's front against LS, on test",
-        ),
+        )
     ],
     "beyond multimnist-tricks": [
         ("raises PaMaL's hypervolume", "PaMaL with an EMA of the weights against"),
@@ -211,7 +211,7 @@ SAYS = {
         ("it is behind PaMaL with two draws", "Census, 20 passes: PaMaL with W = 1 against"),
     ],
     "beyond census-tricks": [
-        ("brings the losses along PaMaL's front into order", "Census, the order of the front's"),
+        ("brings the losses along PaMaL's front into order", "Census, the order of the front's")
     ],
     "beyond rates-multimnist": [
         ("still ahead of LS if both have 0.002", "MultiMNIST, rate 0.002: PaMaL's front"),
@@ -233,7 +233,7 @@ SAYS = {
         ),
     ],
     "method": [
-        ("makes PaMaL's front better on Multi", "MultiMNIST: PaMaL with an EMA of the weights"),
+        ("makes PaMaL's front better on Multi", "MultiMNIST: PaMaL with an EMA of the weights")
     ],
     "runs": [
         ("With 40 epochs LS is ahead", "MultiMNIST, equal passes: one network of LS"),
@@ -261,10 +261,7 @@ SAYS = {
             "equal passes, each at its best rate with an EMA: PaMaL with stratified",
         ),
         ("is [open against PaMaL]", "MultiMNIST: PHN tuned on one seed"),
-        (
-            "is behind a soup after ten passes",
-            "Census, 10 passes: PaMaL with W = 1 against a soup",
-        ),
+        ("is behind a soup after ten passes", "Census, 10 passes: PaMaL with W = 1 against a soup"),
         ("long training overfits on Census", "Census: LS, RLW and Nash-MTL, each against"),
         ("is [ahead of four draws]", "40 passes: PaMaL with W = 1 against PaM"),
         ("one draw is behind two draws", "Census, 20 passes: PaMaL with W = 1"),

@@ -6,14 +6,7 @@ import pytest
 
 from pamal_companion.runs.records import Record
 from pamal_companion.toy import figures as toy_figures
-from pamal_companion.toy.outcomes import (
-    COVERED,
-    VARIANTS,
-    Outcome,
-    answer,
-    counts,
-    pair_by_pair,
-)
+from pamal_companion.toy.outcomes import COVERED, VARIANTS, Outcome, answer, counts, pair_by_pair
 from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import MOMENTS, ToyOptions, run
 from pamal_core.errors import InputError

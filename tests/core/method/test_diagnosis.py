@@ -243,10 +243,7 @@ WRONG = {
     "an infinite input that saturates": (NAN_INPUTS, {"inputs": INFINITE}),
     "NaN in one of two named inputs": (
         NAN_INPUTS,
-        {
-            "make": ByName,
-            "loader": [({"left": X[:48], "right": NAN[48:]}, SIZE[:48], KIND[:48])],
-        },
+        {"make": ByName, "loader": [({"left": X[:48], "right": NAN[48:]}, SIZE[:48], KIND[:48])]},
     ),
     "NaN in the loader of one task": (
         NAN_INPUTS,
@@ -318,23 +315,11 @@ WRONG = {
     "a last batch of one image": (SINGLE, {"make": normed_images, "loader": IMAGES_AND_ONE}),
     "batches of one for a task": (
         "Refused: larger batch_size",
-        {
-            "make": normed,
-            "loader": {"size": batches(X, SIZE), "kind": batches(X, KIND, size=1)},
-        },
+        {"make": normed, "loader": {"size": batches(X, SIZE), "kind": batches(X, KIND, size=1)}},
     ),
-    "other labels than in training": (
-        CONSTANT,
-        {"validation": batches(X, SIZE, (KIND + 1) % 3)},
-    ),
-    "the opposite of the targets": (
-        CONSTANT,
-        {"validation": batches(X, -SIZE, KIND)},
-    ),
-    "a rare label": (
-        CONSTANT,
-        {"first": binary("a"), "targets": (RARE, KIND), "epochs": 2},
-    ),
+    "other labels than in training": (CONSTANT, {"validation": batches(X, SIZE, (KIND + 1) % 3)}),
+    "the opposite of the targets": (CONSTANT, {"validation": batches(X, -SIZE, KIND)}),
+    "a rare label": (CONSTANT, {"first": binary("a"), "targets": (RARE, KIND), "epochs": 2}),
     "an answer without its inputs": (CONSTANT, {"make": Dead}),
     "a metric of distances of all pairs": (
         OWN_TARGET,
@@ -447,7 +432,7 @@ RIGHT = {
     },
     "targets of a few": {"targets": (5 * SIZE, KIND), "lr": 0.1},
     "labels in the last batch alone": {
-        "loader": [*batches(X, SIZE * torch.nan, KIND), *batches(X, SIZE, KIND)],
+        "loader": [*batches(X, SIZE * torch.nan, KIND), *batches(X, SIZE, KIND)]
     },
     "BatchNorm with whole batches": {"make": normed},
     "LayerNorm and a batch of one": {"make": lambda: Net(group_norm()), "loader": LAST_OF_ONE},
@@ -459,7 +444,7 @@ RIGHT = {
     "a metric of each pair of outputs": {"first": judged_by(rank_agreement, maximise=True)},
     "a metric of one column": {"first": judged_by(lambda o, t: (o[:, 0] - t).abs().mean())},
     "a metric of targets in a column": {
-        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean()),
+        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean())
     },
     "a metric of flat outputs": {"first": judged_by(lambda o, t: F.l1_loss(o.flatten(), t))},
     "a metric of outputs alone": {
@@ -467,18 +452,16 @@ RIGHT = {
             "size", metrics=["loss", Metric.mean("own", lambda o, t: o.var(), maximise=False)]
         )
     },
-    "a metric of numpy": {
-        "first": judged_by(lambda o, t: abs(o[:, 0].numpy() - t.numpy()).mean()),
-    },
+    "a metric of numpy": {"first": judged_by(lambda o, t: abs(o[:, 0].numpy() - t.numpy()).mean())},
     "a metric of one number in a tensor": {
-        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean(0)),
+        "first": judged_by(lambda o, t: (o - t[:, None]).abs().mean(0))
     },
     "targets in a column": {"targets": (SIZE[:, None], KIND)},
     "labels of eight bits": {"targets": (SIZE, KIND.to(torch.int8))},
     "labels of bools": {"make": net(outputs=(1, 2)), "targets": (SIZE, HOLDS.bool())},
     "each batch has the targets of one task": {
         "loader": [(x, {"size": s}) for x, s in batches(X, SIZE)]
-        + [(x, {"kind": k}) for x, k in batches(X, KIND)],
+        + [(x, {"kind": k}) for x, k in batches(X, KIND)]
     },
     "one batch": {"loader": [(X, SIZE, KIND)], "epochs": 20},
     "all steps averaged": {"averaging": 1, "epochs": 8},
@@ -535,9 +518,7 @@ def test_the_refusal_counts_the_inputs_that_are_not_finite():
 @pytest.mark.parametrize("loss", [over_root, listwise])
 def test_the_note_says_by_how_much_a_loss_changes(loss):
     (factor,) = numbers(
-        "it is # times as large if each example is there twice",
-        first=task("size", loss),
-        epochs=1,
+        "it is # times as large if each example is there twice", first=task("size", loss), epochs=1
     )
     torch.manual_seed(0)
     first, second = Net(), Net()

@@ -338,9 +338,7 @@ class Exhibit:
 
 GALLERY = {
     "transformer with tied weights": Exhibit(
-        TiedTransformer,
-        lambda: torch.randint(11, (N, 5)),
-        lambda: (kinds(11), numbers()),
+        TiedTransformer, lambda: torch.randint(11, (N, 5)), lambda: (kinds(11), numbers())
     ),
     "LSTM": Exhibit(lambda: Heads(Lstm(), 5), lambda: torch.randint(11, (N, 5))),
     "bidirectional GRU": Exhibit(

@@ -194,10 +194,7 @@ def test_without_alphas_a_step_draws_them_by_torch(make_mlp, tasks, batch, monke
 def test_an_alpha_may_have_the_names_of_the_tasks(make_mlp, tasks, batch):
     method = Method(ensemble(make_mlp), tasks)
     network, x = method.network, batch[0]
-    for named, alpha in (
-        ({"kind": 0.3, "height": 0.7}, [0.7, 0.3]),
-        ({"kind": 1.0}, [0, 1]),
-    ):
+    for named, alpha in (({"kind": 0.3, "height": 0.7}, [0.7, 0.3]), ({"kind": 1.0}, [0, 1])):
         losses = method.step(batch, named)
         assert torch.equal(losses, method.step(batch, [alpha]))
         torch.testing.assert_close(network(x, named), network(x, alpha))

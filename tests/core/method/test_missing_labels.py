@@ -219,12 +219,7 @@ def test_r2_loses_no_digits_where_targets_are_far_from_0(offset, size):
 @pytest.mark.parametrize(
     ("task", "output", "target", "message"),
     [
-        (
-            ALL[0][0],
-            (6, 4),
-            torch.tensor([0, 1, 2, 3, 4, 0]),
-            "(?s)Target 4 is out .*task c",
-        ),
+        (ALL[0][0], (6, 4), torch.tensor([0, 1, 2, 3, 4, 0]), "(?s)Target 4 is out .*task c"),
         (ALL[0][0], (6, 4), torch.tensor([0, 1, 2, 3, -1, 0]), "Target -1 is out of bounds"),
         (
             ALL[0][0],
@@ -234,12 +229,7 @@ def test_r2_loses_no_digits_where_targets_are_far_from_0(offset, size):
         ),
         (ALL[0][0], (6, 4), torch.zeros(6, 1).long(), r"must be integers \[n.* \[6, 1\] of int64"),
         (ALL[4][0], (6, 1), torch.zeros(6, 2), "one target for each number of the output"),
-        (
-            ALL[6][0],
-            (6, 4, 2, 2),
-            torch.full((6, 2, 2), 9),
-            "(?s) out of (bounds|range).*task s",
-        ),
+        (ALL[6][0], (6, 4, 2, 2), torch.full((6, 2, 2), 9), "(?s) out of (bounds|range).*task s"),
         (ALL[6][0], (6, 4, 2, 2), torch.zeros(6, 2, 2), r"must be integers \[n, H, W\]"),
         (ALL[7][0], (6, 1, 2, 2), torch.zeros(6, 3, 2), "one target for each number"),
     ],

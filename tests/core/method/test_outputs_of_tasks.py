@@ -81,10 +81,7 @@ def test_one_output_for_two_tasks_has_the_bits_of_two_outputs(form, options):
     assert once.baselines["LS"].table.equals(twice.baselines["LS"].table)
 
 
-FORMS = {
-    "tuple": lambda z, age: (z, age),
-    "dict": lambda z, age: {"age": age, "holds": z},
-}
+FORMS = {"tuple": lambda z, age: (z, age), "dict": lambda z, age: {"age": age, "holds": z}}
 
 
 @pytest.mark.parametrize("form", FORMS)

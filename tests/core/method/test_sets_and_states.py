@@ -7,16 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from pamal_core import (
-    Method,
-    Metric,
-    Task,
-    WeightEnsemble,
-    classification,
-    fit,
-    regression,
-    train,
-)
+from pamal_core import Method, Metric, Task, WeightEnsemble, classification, fit, regression, train
 from pamal_core.checks import is_of_pairs
 from pamal_core.diagnosis import of_batches
 from pamal_core.judged import Judged
