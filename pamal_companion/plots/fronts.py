@@ -188,17 +188,10 @@ def band_figure(fronts: Mapping[str, OverSeeds], provenance: str = "") -> Figure
         means, widths = over.mean.values, over.half_width[names].to_numpy()
         color = look["color"]
         if len(means) == 1:
-            x, y = (over.half_width[column].to_numpy() for column in names)
-            ax.errorbar(
-                means[:, 0],
-                means[:, 1],
-                yerr=y,
-                xerr=x,
-                fmt=look["marker"],
-                color=color,
-                capsize=3,
-                label=style.literal(name),
-            )
+            x, y = widths.T
+            cross: dict[str, Any] = {"fmt": look["marker"], "color": color, "capsize": 3}
+            label = style.literal(name)
+            ax.errorbar(means[:, 0], means[:, 1], yerr=y, xerr=x, **cross, label=label)
             continue
         along = over.mean.alphas[:, 0].argsort(kind="stable")
         for k, j in pairwise(along):

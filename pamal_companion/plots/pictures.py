@@ -32,7 +32,6 @@ CLASSES = {
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
 KEY = [Patch(fc=hue, ec="#8C8C8C", lw=0.5, label=name) for name, hue in CLASSES.items()]
 KEY += [Patch(**UNKNOWN, label="void, unknown")]
-HATCHED = "Hatched: no class, or no depth measured."
 
 
 @style.twice
@@ -151,7 +150,7 @@ def prediction_figure(
         ax.set_ylabel(title)
     right = np.mean(predicted_labels == label, axis=(1, 2), where=label >= 0)
     wrong = np.abs(np.stack(depths[1:]) - depth).mean(axis=(1, 2, 3), where=depth > 0)
-    words = f"{_best_predictions(titles, right, wrong)}{HATCHED}"
+    words = f"{_best_predictions(titles, right, wrong)}Hatched: no class, or no depth measured."
     if style.on_phone():
         return style.finish(figure, provenance, KEY, words, ncols=4)
     axes[0, 1].legend(handles=KEY, loc="center left", ncols=2)

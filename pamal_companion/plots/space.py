@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from pamal_companion.plots import captions, style
-from pamal_companion.plots.ternary import KEPT, MEMBERS, POINTS, few_ticks, member_names, net
+from pamal_companion.plots.ternary import draw_networks, few_ticks
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -39,7 +39,12 @@ def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
     for ax in axes.flat[len(fronts) :]:
         ax.set_axis_off()
     for ax, (title, front) in zip(axes.flat, fronts.items(), strict=False):
-        _draw(ax, front)
+        if len(front.objectives) != 3 or not all(front.maximise):
+            raise InputError(
+                "A front in space needs three objectives, of all of which higher is better. Found "
+                f"{', '.join(o.name for o in front.objectives)}."
+            )
+        draw_networks(ax, front, front.non_dominated(), range(3), 60, depthshade=False)
         for axis, objective, ends in zip("xyz", front.objectives, limits, strict=True):
             getattr(ax, f"set_{axis}lim")(*ends)
             getattr(ax, f"set_{axis}label")(
@@ -58,23 +63,3 @@ def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
     words += " The corner that is nearest to you is the best in all three."
     tight = {"columnspacing": 1, "handletextpad": 0.3}
     return style.finish(figure, provenance, None, words, ncols=5, **tight)
-
-
-def _draw(ax: Any, front: Front) -> None:
-    """Draw the networks of a front as points in space, and the net that joins them."""
-    if len(front.objectives) != 3 or not all(front.maximise):
-        raise InputError(
-            "A front in space needs three objectives, of all of which higher is better. Found "
-            f"{', '.join(o.name for o in front.objectives)}."
-        )
-    kept, member = front.non_dominated(), front.alphas.max(1) == 1
-    blue: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "depthshade": False}
-    ax.plot(*net(front).T, color=style.COLOURS["other"], lw=0.5)
-    ax.scatter(*front.values[kept & ~member].T, c=POINTS, label=KEPT, **blue)
-    hollow = {"c": style.PAPER, "label": "dominated", **blue}
-    ax.scatter(*front.values[~kept & ~member].T, **hollow)
-    marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)
-    for alpha, name, marker, colour in marks:
-        point = front.values[(front.alphas == alpha).all(1).argmax()]
-        look: dict[str, Any] = {"s": 60, "c": colour, "marker": marker, "depthshade": False}
-        ax.scatter(*point, label=f"member of {style.literal(name)}", **look)

@@ -44,12 +44,7 @@ dark one, and the hue of each task and method. Hues differ for colour-blind read
 HUES = {name: light for name, (light, _) in PALETTE["hues"].items()}
 TASKS = tuple(HUES[name] for name in PALETTE["tasks"])
 """The colours of tasks, and of the members trained for them."""
-COLOURS = {
-    "front": HUES[PALETTE["front"]],
-    "first": TASKS[0],
-    "second": TASKS[1],
-    "other": HUES["grey"],
-}
+COLOURS = {"front": HUES[PALETTE["front"]], "second": TASKS[1], "other": HUES["grey"]}
 CYCLE = ("blue", "orange", "green", "red", "pink", "cyan")
 SEEDS = (*TASKS, HUES["pink"], HUES["orange"])
 MARKERS = "osD^v<>PXhdp"

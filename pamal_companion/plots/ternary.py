@@ -134,22 +134,12 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
         axes = stacked.reshape(len(titled), 3)
     else:
         figure, axes = plt.subplots(len(titled), 3, **how)
-    blue: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "zorder": 2}
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         if len(front.objectives) != 3:
             raise InputError(f"Pairs of 3 objectives are drawn. Found {len(front.objectives)}.")
-        mesh = net(front)
-        kept, member = front.non_dominated(), front.alphas.max(1) == 1
+        kept = front.non_dominated()
         for ax, pair in zip(row, combinations(range(3), 2), strict=True):
-            ax.plot(*mesh[:, pair].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
-            ax.scatter(*front.values[kept & ~member][:, pair].T, c=POINTS, label=KEPT, **blue)
-            hollow = {"c": style.PAPER, "label": "dominated", **blue}
-            ax.scatter(*front.values[~kept & ~member][:, pair].T, **hollow)
-            marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)
-            for alpha, name, marker, colour in marks:
-                point = front.values[(front.alphas == alpha).all(1).argmax(), pair]
-                look = {"s": 70, "c": colour, "marker": marker, "zorder": 3}
-                ax.scatter(*point, label=f"member of {style.literal(name)}", **look)
+            draw_networks(ax, front, kept, pair, 70)
             for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
                 objective = front.objectives[t]
                 if axis is ax.yaxis or ax in axes[-1] or style.on_phone():
@@ -163,6 +153,23 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
     words += f", but for {listed(lower)}." if lower else "."
     tight = {"columnspacing": 1, "handletextpad": 0.3}
     return style.finish(figure, provenance, None, words, ncols=5, **tight)
+
+
+def draw_networks(
+    ax: Any, front: Front, kept: np.ndarray, of: Sequence[int], size: int, **look: Any
+) -> None:
+    """Draw the networks of a front by its objectives `of`, filled where they are `kept` and joined
+    to their neighbours, and a mark of this `size` for each member. Raise InputError as `net`."""
+    points, member = front.values[:, of], front.alphas.max(1) == 1
+    dots: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "zorder": 2, **look}
+    ax.plot(*net(front)[:, of].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
+    ax.scatter(*points[kept & ~member].T, c=POINTS, label=KEPT, **dots)
+    ax.scatter(*points[~kept & ~member].T, c=style.PAPER, label="dominated", **dots)
+    marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)
+    for alpha, name, marker, colour in marks:
+        corner = points[(front.alphas == alpha).all(1).argmax()]
+        mark: dict[str, Any] = {"s": size, "c": colour, "marker": marker, "zorder": 3, **look}
+        ax.scatter(*corner, label=f"member of {style.literal(name)}", **mark)
 
 
 def net(front: Front) -> Float[np.ndarray, "n 3"]:

@@ -94,7 +94,6 @@ def who_should_use_it() -> str:
     fairness = registered.known("fairness-front")
     registered.estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
     census = registered.known("census-at-equal-cost")
-    registered.estimate(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
     question = equal_compute.forty()
     registered.estimate(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
     one_draw = f"chosen network of PaMaL, {ONE} - the better LS"

@@ -40,14 +40,13 @@ def words(tables: Iterable[pd.DataFrame]) -> str:
     """Return the meaning of the words in `tables`, of one network or of losses only where there is
     one."""
     headings = [str(heading) for table in tables for heading in table]
-    has_one = NETWORK in headings
-    has_loss = any(has_unit(heading.rpartition(" ")[0]) for heading in headings)
-    said = [END, VERDICTS, SEEDS]
-    if has_one:
-        said.insert(1, ONE)
-    if has_loss:
-        said.insert(-1, LOSSES)
-    return " ".join(said)
+    said = [END]
+    if NETWORK in headings:
+        said.append(ONE)
+    said.append(VERDICTS)
+    if any(has_unit(heading.rpartition(" ")[0]) for heading in headings):
+        said.append(LOSSES)
+    return " ".join([*said, SEEDS])
 
 
 def tables(

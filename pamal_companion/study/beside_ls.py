@@ -5,7 +5,6 @@ the network you would choose. Its accuracy is a mean over the tasks.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def at_equal_epochs(ours: Setting, ls: Setting, runs: Runs) -> str:
     return (
         f"**At equal epochs**, {epochs} for each method and {_rates(name, ours, ls)}, {one} right "
         f"in {_accuracy(runs, ours):.1f} % of its answers on test, and LS in "
-        f"{_accuracy(runs, ls):.1f} %. {_networks(Pair(name, ours, ls), runs)} The hypervolume on "
+        f"{_accuracy(runs, ls):.1f} %. {_networks(ours, ls, runs)} The hypervolume on "
         f"validation {volumes}."
     )
 
@@ -68,11 +67,11 @@ def _rates(name: str, ours: Setting, ls: Setting) -> str:
 
 def at_equal_compute(ours: Setting, ls: Setting, runs: Runs) -> str:
     """Return how PaMaL does beside the best LS that makes at most as many passes."""
-    draws, passes, short = ours.values["W"], int(ours.passes), Pair("PaMaL", ours, ls)
+    draws, passes = ours.values["W"], int(ours.passes)
     if draws == 1:
         return (
             "**This is equal compute**, too, because PaMaL takes one draw in each step and so "
-            f"makes as many passes as LS. {_advice(short, runs)}"
+            f"makes as many passes as LS. {_advice(ours, ls, runs)}"
         )
     longer, times = ls.having(epochs=passes), "twice" if draws == 2 else f"{in_words(draws)} times"
     told = (
@@ -86,12 +85,12 @@ def at_equal_compute(ours: Setting, ls: Setting, runs: Runs) -> str:
         return (
             f"{told} But {passes} epochs make LS worse: it is right in {accuracy}. "
             f"{overfitting(ls, longer, runs)}So at the paper's rate the LS to beat is that of "
-            f"{ls.values['epochs']} epochs. {_advice(short, runs)}"
+            f"{ls.values['epochs']} epochs. {_advice(ours, ls, runs)}"
         )
-    long = Pair("PaMaL", ours, longer)
     return (
-        f"{told} After {passes} epochs LS is right in {accuracy}. {_networks(long, runs)} "
-        f"{_fronts(long, runs)} {_advice(long, runs)}"
+        f"{told} After {passes} epochs LS is right in {accuracy}. "
+        f"{_networks(ours, longer, runs)} {_fronts(ours, longer, runs)} "
+        f"{_advice(ours, longer, runs)}"
     )
 
 
@@ -112,14 +111,6 @@ def overfitting(short: Setting, longer: Setting, runs: Runs) -> str:
     )
 
 
-class Pair(NamedTuple):
-    """A method by its name, its setting, and the setting of LS that it is compared with."""
-
-    name: str
-    ours: Setting
-    ls: Setting
-
-
 def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -> Estimate:
     """Return ours minus theirs."""
     one, two = (frame.measured(runs, of, measure, split) for of in (ours, theirs))
@@ -131,24 +122,24 @@ def in_volume(found: Estimate) -> str:
     return with_minus(f"hypervolume {bracket(found)}")
 
 
-def _networks(pair: Pair, runs: Runs) -> str:
+def _networks(ours: Setting, ls: Setting, runs: Runs) -> str:
     """Return which of two networks is ahead on test, and by how many points."""
-    found = away(runs, pair.ours, pair.ls, CHOSEN, "test")
-    points = _accuracy(runs, pair.ours) - _accuracy(runs, pair.ls)
-    seeds = f"{len(runs[pair.ours])} and {len(runs[pair.ls])} seeds"
+    found, name = away(runs, ours, ls, CHOSEN, "test"), paper.PRINTED[ours.method]
+    points = _accuracy(runs, ours) - _accuracy(runs, ls)
+    seeds = f"{len(runs[ours])} and {len(runs[ls])} seeds"
     amount = f"{abs(points):.1f} points" if abs(points) >= 0.05 else "less than 0.1 points"
     sure, side = f"({in_volume(found)}, {seeds})", "above" if points > 0 else "below"
     return {
-        "ahead": f"{pair.name} is ahead by {amount} {sure}.",
+        "ahead": f"{name} is ahead by {amount} {sure}.",
         "behind": f"LS is ahead by {amount} {sure}.",
         "level": f"The two networks are level: they differ by {amount} {sure}.",
-        "open": f"It is open which network is better: {pair.name}'s is {amount} {side} LS {sure}.",
+        "open": f"It is open which network is better: {name}'s is {amount} {side} LS {sure}.",
     }[word(found)]
 
 
-def _fronts(pair: Pair, runs: Runs) -> str:
+def _fronts(ours: Setting, ls: Setting, runs: Runs) -> str:
     """Return whether a whole front is ahead of the one network of LS, on validation."""
-    found = away(runs, pair.ours, pair.ls, FRONT, "validation")
+    found = away(runs, ours, ls, FRONT, "validation")
     return {
         "ahead": f"On validation PaMaL's whole front is ahead of it ({in_volume(found)}).",
         "behind": f"On validation even PaMaL's whole front is behind it ({in_volume(found)}).",
@@ -157,9 +148,9 @@ def _fronts(pair: Pair, runs: Runs) -> str:
     }[word(found)]
 
 
-def _advice(pair: Pair, runs: Runs) -> str:
+def _advice(ours: Setting, ls: Setting, runs: Runs) -> str:
     """Return what to train for one network."""
-    if word(away(runs, pair.ours, pair.ls, CHOSEN, "test")) == "ahead":
+    if word(away(runs, ours, ls, CHOSEN, "test")) == "ahead":
         return (
             "So PaMaL's network is the better one here, but each method has its own "
             "[learning rate](../results/beyond.html#the-learning-rate), as in the paper."
@@ -180,9 +171,8 @@ def of_steps(runs: Runs) -> str:
     more = away(runs, one, four, FRONT, "validation")
     network = away(runs, one, longer, CHOSEN, "test")
     doubled = longer.having(lr=one.rate)
-    if doubled not in runs or _mean(runs, doubled, FRONT, "validation") > _mean(
-        runs, longer, FRONT, "validation"
-    ):
+    faster, slower = (_mean(runs, ls, FRONT, "validation") for ls in (doubled, longer))
+    if doubled not in runs or faster > slower:
         return ""
     if [word(of) for of in (steps, front, more, network)] != ["ahead"] * 3 + ["open"]:
         return ""

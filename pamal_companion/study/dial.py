@@ -94,9 +94,9 @@ def of_the_undying(question: Question) -> str:
         estimate(question, name, word)
     dead = {recipe: at_a_constant(question, recipe) for recipe in question.recipes}
     stuck = [recipe for recipe, (count, _) in dead.items() if count]
-    if {*stuck} != {"k=3-sweep", "k=3-phn", "k=3-today"}:
+    if {*stuck} != {*UNTRAINED}:
         raise ValueError(f"The sentences count networks at a constant in others. Found {stuck}.")
-    (lost, of_sweep), (few, of_front), (more, _) = (dead[f"k=3-{r}"] for r in UNTRAINED)
+    (lost, of_sweep), (few, of_front), (more, _) = (dead[recipe] for recipe in UNTRAINED)
     limit, tasks = question.asked.constant_loss, int(networks.loc["k=3-pamal", "tasks"])
     return (
         "**With features that cannot die we could not show that a front of PaMaL is better than "
@@ -121,9 +121,8 @@ def of_the_undying(question: Question) -> str:
         f"of 0.2. Of PHN {few} of {of_front} are, of PaMaL with one draw {more}, and of all other "
         f"recipes none. With 6 features there is none at all. And of {tasks} tasks of each recipe, "
         f"two for each seed, not one ends at a loss above {limit:g} in all networks of its run.\n\n"
-        "A sweep whose four LS go on from one "
-        f"LS is the stronger one. PaMaL is ahead of it with 3 features, {lead(question, 3, ONCE)}, "
-        "and with 6 it is open."
+        "A sweep whose four LS go on from one LS is the stronger one. PaMaL is ahead of it with 3 "
+        f"features, {lead(question, 3, 'from-one')}, and with 6 it is open."
     )
 
 
@@ -141,10 +140,8 @@ UNDYING = (
 """Features, recipe and word that the sentences on features that cannot die are written for."""
 
 
-UNTRAINED = ("sweep", "phn", "today")
-"""Recipes of which some network has not learnt a digit behind three features."""
-ONCE = "from-one"
-"""A sweep whose networks go on from one LS."""
+UNTRAINED = ("k=3-sweep", "k=3-phn", "k=3-today")
+"""Recipes of which some network has not learnt a digit."""
 
 
 def at_a_constant(question: Question, recipe: str) -> tuple[int, int]:
@@ -174,39 +171,31 @@ STUCK = 0.025
 """The distance from ln 10 within which a loss is one of a network that was never trained."""
 
 
-LOOKED_AT = (PAMAL, SOUP, FIVE)
-
-
-def unread_in(width: int, method: str) -> int:
-    """Return how many digits, two for each seed, no network of a method reads on test."""
-    fronts_on_test = united(question().records, settings(width)[method], "test").values()
-    return sum(int((front.values.max(axis=0) < CHANCE).sum()) for front in fronts_on_test)
+def fronts_at_few(method: str) -> list[Front]:
+    """Return the fronts of a method on test, of each of `FEW` and of each seed."""
+    records = question().records
+    by_width = [united(records, settings(width)[method], "test") for width in FEW]
+    return [front for by_seed in by_width for front in by_seed.values()]
 
 
 def untrained() -> str:
     """Return how many networks with few features were never trained, on both sides."""
-    records = [
-        record
-        for width in FEW
-        for name in settings(width)[LONG]
-        for record in question().records[name].values()
-    ]
-    tests = [record.front("test") for record in records]
-    accuracies = np.array([test.values for test in tests]).ravel()
-    losses = np.array([test.on("loss").values for test in tests]).ravel()
+    long = fronts_at_few(LONG)
+    accuracies = np.concatenate([front.values for front in long])
+    losses = np.concatenate([front.on("loss").values for front in long])
     unread = accuracies < CHANCE
     stuck = unread & (np.abs(losses - np.log(10)) < STUCK)
-    unread_of_short = sum(
-        int((front.values < CHANCE).sum())
-        for width in FEW
-        for front in united(question().records, settings(width)[FIVE], "test").values()
-    )
-    unread_by = {method: sum(unread_in(width, method) for width in FEW) for method in LOOKED_AT}
-    runs = 2 * sum(len(fronts(width)[PAMAL]) for width in FEW)
+    unread_of_short = sum(int((one.values < CHANCE).sum()) for one in fronts_at_few(FIVE))
+    # Digits that no network of a run reads.
+    unread_by = {
+        method: sum(int((one.values.max(axis=0) < CHANCE).sum()) for one in fronts_at_few(method))
+        for method in (PAMAL, SOUP, FIVE)
+    }
+    networks, runs = len(accuracies), 2 * len(fronts_at_few(PAMAL))
     return (
         "**What the older runs are worth.** All other runs of this page have a ReLU behind the "
         "features, and with few features many networks were never trained. With "
-        f"{FEW[0]} to {FEW[-1]} features we trained {len(records)} networks of LS for ten epochs. "
+        f"{FEW[0]} to {FEW[-1]} features we trained {networks} networks of LS for ten epochs. "
         f"Of their {accuracies.size} tasks, {unread.sum()} have a test accuracy below {CHANCE:g}. "
         f"Of these, {stuck.sum()} end with a loss within {STUCK:g} of ln 10, the loss "
         "of a network that was never trained. The five short LS that PaMaL is compared with are "
@@ -215,8 +204,7 @@ def untrained() -> str:
         f"digits, two for each run, PaMaL leaves {unread_by[PAMAL]} unread, a soup "
         f"{unread_by[SOUP]}, and five short LS {unread_by[FIVE]}.\n\n"
         "So a lead of PaMaL at the low end of the dial is in part a lead over networks that did "
-        "not train. It is no proof that the two digits "
-        "compete."
+        "not train. It is no proof that the two digits compete."
     )
 
 

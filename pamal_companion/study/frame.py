@@ -98,18 +98,13 @@ class Setting(NamedTuple):
         given = (dict(self.options) | options).items()
         return setting(self.experiment, self.method, **{n: v for n, v in given if v is not None})
 
-    @property
-    def named(self) -> dict[str, Any]:
-        """Return the options in its name: those that differ from the paper's, of PaMaL always W and
-        lambda, and the sign of a penalty, and of STL its task."""
-        always = {"stl": ["task"], "pamal": ["W", "lam"]}.get(self.method, [])
-        if self.method == "pamal" and self.values["lam"]:
-            always.append("penalty")
-        return {name: self.values[name] for name in always} | dict(self.options)
-
     def name(self, *without: str) -> str:
-        """Return its `label` with the options that are `named`, but for those `without`."""
-        return self.label(*self.named, without=without)
+        """Return its `label`, of PaMaL with W, lambda and the sign of a penalty in any case, but
+        for the options `without`."""
+        always = ["W", "lam"] if self.method == "pamal" else []
+        if always and self.values["lam"]:
+            always.append("penalty")
+        return self.label(*always, without=without)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
         """Return the method and the options that differ from the paper's, those in `always`, and

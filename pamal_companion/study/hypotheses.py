@@ -8,6 +8,7 @@ over.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -127,11 +128,6 @@ def dial_of_conflict(records: Records) -> list[Hypothesis]:
     return [*fronts_along_the_dial(records, WIDTHS), *middles, falls]
 
 
-def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
-    """Return the hypotheses on fronts that five seeds left open, at fresh seeds."""
-    return fronts_along_the_dial(records, (3, 4, 6, 10))
-
-
 def four_ls(data: str) -> list[str]:
     """Return the four settings of LS that are a sweep on `data`."""
     return [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
@@ -242,7 +238,8 @@ def fairness_by_picks(records: Records) -> list[Hypothesis]:
 
 IN_WORDS: dict[str, Callable[[Records], list[Hypothesis]]] = {
     "dial-of-conflict": dial_of_conflict,
-    "dial-at-fresh-seeds": dial_at_fresh_seeds,
+    # At the widths at which five seeds left the fronts open.
+    "dial-at-fresh-seeds": partial(fronts_along_the_dial, widths=(3, 4, 6, 10)),
     "one-run-against-a-sweep": one_run_against_a_sweep,
     "forty-passes": forty_passes,
     "claim-1": claim_1,

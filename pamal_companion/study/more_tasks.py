@@ -23,11 +23,8 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
     """
     rows = []
     for count in counts:
-        for side, label in (
-            ("pamal", "PaMaL, one run"),
-            ("ls", f"{count} LS"),
-            ("stl", f"{count} STL"),
-        ):
+        labels = {"pamal": "PaMaL, one run", "ls": f"{count} LS", "stl": f"{count} STL"}
+        for side, label in labels.items():
             names = of_tasks(records, count, side)
             runs = [next(iter(records[name].values())) for name in names]
             row = {
@@ -42,10 +39,8 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
             if side != "stl":
                 row["hypervolume"] = summary(numbers(records, names, SPLIT))
             if side == "pamal":
-                by_seed = records[names[0]].items()
-                row["order"] = summary(
-                    pd.Series({seed: order(run, SPLIT) for seed, run in by_seed})
-                )
+                orders = [order(run, SPLIT) for run in records[names[0]].values()]
+                row["order"] = summary(pd.Series(orders))
             rows.append(row)
     return pd.DataFrame(rows).set_index(["tasks", "method"])
 

@@ -8,13 +8,16 @@ from math import inf
 
 from pamal_companion.study.claim import Claim, baselines
 from pamal_companion.study.frame import Away, Near, OfSeeds, Setting, setting
-from pamal_companion.study.paper import ONE_NETWORK
+from pamal_companion.study.paper import DATA, ONE_NETWORK
 
 multimnist, census, multimnist3, utkface, cityscapes, toy = (
     partial(setting, data)
     for data in ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "toy")
 )
 front = partial(Claim, split="validation")
+alike = partial(Claim, measures=["cosine of the members"])
+at_depth = partial(Claim, measures=["depth/absolute error"], low=-inf)
+covering = partial(Claim, measures=["covering pairs"])
 
 AS_PRINTED = {"penalty": "printed", "skip": "as_released"}
 """The sign of the penalty as in print, and when the authors' code skips it."""
@@ -42,6 +45,48 @@ def others_of_the_table(data: "partial[Setting]", best: Setting, **sign: str) ->
     grid = [(W, lam) for W in (2, 3, 4, 5) for lam in (0, 2, 5, 10)]
     every = [data("pamal", W=W, lam=lam, **(sign if lam else {})) for W, lam in grid]
     return [one for one in every if one != best]
+
+
+def of_sign(said: str, **sign: str) -> dict[str, Claim]:
+    """Return the claims on the penalty that have its `sign`, which is `said` at their end."""
+    return {
+        "A penalty of lambda = 10 can make the front worse, at the same W, with the sign "
+        f"{said}: MultiMNIST": front(
+            "B1, Table 2",
+            [multimnist("pamal", W=W) for W in (2, 3, 4, 5)],
+            [multimnist("pamal", lam=10, W=W, **sign) for W in (2, 3, 4, 5)],
+            need="any",
+        ),
+        "If W is 2 or 3, a penalty of lambda = 5 or 10 makes the front worse, with the sign "
+        f"{said}: MultiMNIST": front(
+            "B1, Fig. 11",
+            [multimnist("pamal", W=W) for W in (2, 2, 3, 3)],
+            [multimnist("pamal", W=W, lam=lam, **sign) for W in (2, 3) for lam in (5, 10)],
+        ),
+        "With a penalty five draws per step (W = 5) are better than two, with the sign "
+        f"{said}: MultiMNIST": front(
+            "B1, Fig. 11",
+            [multimnist("pamal", W=5, lam=lam, **sign) for lam in (2, 5, 10)],
+            [multimnist("pamal", W=2, lam=lam, **sign) for lam in (2, 5, 10)],
+        ),
+        "Five draws per step (W = 5) are worse than two, at every lambda, with the sign "
+        f"{said}: Census": front(
+            "B1, Fig. 12",
+            [NO_PENALTY_CENSUS, *(census("pamal", lam=lam, **sign) for lam in (2, 5, 10))],
+            [
+                census("pamal", W=5, lam=0),
+                *(census("pamal", W=5, lam=lam, **sign) for lam in (2, 5, 10)),
+            ],
+        ),
+        "The penalty brings losses into order, W = 4, lambda = 5 against 0, with the sign "
+        f"{said}: MultiMNIST": Claim(
+            "4.2, Fig. 3", [multimnist("pamal", lam=5, **sign)], [MULTIMNIST], measures=["order"]
+        ),
+        "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
+        f"{said}: Census": Claim(
+            "4.2, Fig. 3", [census("pamal", **sign)], [NO_PENALTY_CENSUS], measures=["order"]
+        ),
+    }
 
 
 CLAIMS: dict[str, Claim] = {
@@ -85,22 +130,18 @@ CLAIMS: dict[str, Claim] = {
     "baseline: MultiMNIST": Claim("C2, Table 9", [MULTIMNIST], baselines, measures=["objectives"]),
     "The best accuracy of PaMaL's front on each task is above that of every "
     "baseline: Census": Claim("C2, Table 9", [CENSUS], baselines, measures=["objectives"]),
-    "The ends of one front are further apart than two seeds of most baselines: MultiMNIST": Claim(
-        "5.1, Fig. 4",
-        [MULTIMNIST],
-        baselines,
-        measures=["span"],
-        their_measure=OfSeeds("distance", 2),
-        need="most",
-    ),
-    "The ends of one front are further apart than two seeds of most baselines: Census": Claim(
-        "5.1, Fig. 4",
-        [CENSUS],
-        baselines,
-        measures=["span"],
-        their_measure=OfSeeds("distance", 2),
-        need="most",
-    ),
+    **{
+        "The ends of one front are further apart than two seeds of most baselines: "
+        f"{DATA[ours.experiment]}": Claim(
+            "5.1, Fig. 4",
+            [ours],
+            baselines,
+            measures=["span"],
+            their_measure=OfSeeds("distance", 2),
+            need="most",
+        )
+        for ours in (MULTIMNIST, CENSUS)
+    },
     "Most baselines do not consistently outperform linear scalarisation: MultiMNIST": Claim(
         "5.1", [multimnist("ls")], baselines, low=-0.002, need="most"
     ),
@@ -111,33 +152,18 @@ CLAIMS: dict[str, Claim] = {
     "each task: MultiMNIST3": Claim(
         "5.2", [MULTIMNIST3], measures=[Near(0.005, multimnist3("ls"))], low=0.5
     ),
-    "No barrier lies between the members: the network in the middle is as "
-    "good as linear scalarisation: MultiMNIST": Claim(
-        "1, 5.2",
-        [MULTIMNIST],
-        [multimnist("ls")],
-        measures=["centre"],
-        their_measure="mean of objectives",
-        low=-0.005,
-    ),
-    "No barrier lies between the members: the network in the middle is as "
-    "good as linear scalarisation: Census": Claim(
-        "1, 5.2",
-        [CENSUS],
-        [census("ls")],
-        measures=["centre"],
-        their_measure="mean of objectives",
-        low=-0.001,
-    ),
-    "No barrier lies between the members: the network in the middle is as "
-    "good as linear scalarisation: MultiMNIST3": Claim(
-        "1, 5.2",
-        [MULTIMNIST3],
-        [multimnist3("ls")],
-        measures=["centre"],
-        their_measure="mean of objectives",
-        low=-0.005,
-    ),
+    **{
+        "No barrier lies between the members: the network in the middle is as good as linear "
+        f"scalarisation: {DATA[ours.experiment]}": Claim(
+            "1, 5.2",
+            [ours],
+            [setting(ours.experiment, "ls")],
+            measures=["centre"],
+            their_measure="mean of objectives",
+            low=low,
+        )
+        for ours, low in ((MULTIMNIST, -0.005), (CENSUS, -0.001), (MULTIMNIST3, -0.005))
+    },
     "PaMaL's front has a larger hypervolume than PHN in every setting that "
     "the paper tried: MultiMNIST": Claim(
         "abstract, B4, Table 7",
@@ -175,41 +201,29 @@ CLAIMS: dict[str, Claim] = {
             for p in (0.01, 0.1, 0.2, 0.5, 1, 2)
         ],
     ),
-    "PaMaL's front is better in order than PHN and COSMOS, in the settings "
-    "that are best for them in the paper: MultiMNIST": front(
-        "abstract, 5.1",
-        [MULTIMNIST],
-        [PHN_MULTIMNIST, COSMOS_MULTIMNIST],
-        measures=["order in metrics"],
-    ),
-    "PaMaL's front is better in order than PHN and COSMOS, in the settings "
-    "that are best for them in the paper: Census": front(
-        "abstract, 5.1", [CENSUS], [PHN_CENSUS, COSMOS_CENSUS], measures=["order in metrics"]
-    ),
+    **{
+        "PaMaL's front is better in order than PHN and COSMOS, in the settings that are best for "
+        f"them in the paper: {DATA[ours.experiment]}": front(
+            "abstract, 5.1", [ours], [phn, cosmos], measures=["order in metrics"]
+        )
+        for ours, phn, cosmos in (
+            (MULTIMNIST, PHN_MULTIMNIST, COSMOS_MULTIMNIST),
+            (CENSUS, PHN_CENSUS, COSMOS_CENSUS),
+        )
+    },
     "PaMaL's front is longer than PHN's, in the setting that is best for PHN "
     "in the paper: MultiMNIST": Claim(
         "5.1, Fig. 4", [MULTIMNIST], [PHN_MULTIMNIST], measures=["span"]
     ),
     "PaMaL's front is longer than PHN's, in the setting that is best for PHN "
     "in the paper: Census": Claim("5.1, Fig. 4", [CENSUS], [PHN_CENSUS], measures=["span"]),
-    "In its best setting in the paper, COSMOS is not better at a task that "
-    "has more weight: MultiMNIST": Claim(
-        "5.1, B4, Fig. 19",
-        [COSMOS_MULTIMNIST],
-        measures=["order in metrics"],
-        low=-inf,
-        high=0.5,
-        split="validation",
-    ),
-    "In its best setting in the paper, COSMOS is not better at a task that "
-    "has more weight: Census": Claim(
-        "5.1, B4, Fig. 19",
-        [COSMOS_CENSUS],
-        measures=["order in metrics"],
-        low=-inf,
-        high=0.5,
-        split="validation",
-    ),
+    **{
+        "In its best setting in the paper, COSMOS is not better at a task that has more weight: "
+        f"{DATA[best.experiment]}": front(
+            "5.1, B4, Fig. 19", [best], measures=["order in metrics"], low=-inf, high=0.5
+        )
+        for best in (COSMOS_MULTIMNIST, COSMOS_CENSUS)
+    },
     "In its best setting in the paper, PHN has no trade-off: Census": front(
         "5.1, B4, Fig. 19", [PHN_CENSUS], measures=["competition"], low=-0.5
     ),
@@ -222,20 +236,17 @@ CLAIMS: dict[str, Claim] = {
     "PHN has a trade-off (S < -0.6) only at a lower hypervolume: Census": front(
         "5.1, B4, Fig. 19", [PHN_CENSUS], [census("phn", p=0.01, lr=0.0001)]
     ),
-    "PHN and COSMOS trade tasks off more clearly in loss than in accuracy: MultiMNIST": front(
-        "5.1, B4, Fig. 19",
-        SWEPT_MULTIMNIST,
-        SWEPT_MULTIMNIST,
-        measures=["competition in loss"],
-        their_measure="competition",
-    ),
-    "PHN and COSMOS trade tasks off more clearly in loss than in accuracy: Census": front(
-        "5.1, B4, Fig. 19",
-        SWEPT_CENSUS,
-        SWEPT_CENSUS,
-        measures=["competition in loss"],
-        their_measure="competition",
-    ),
+    **{
+        "PHN and COSMOS trade tasks off more clearly in loss than in accuracy: "
+        f"{DATA[swept[0].experiment]}": front(
+            "5.1, B4, Fig. 19",
+            swept,
+            swept,
+            measures=["competition in loss"],
+            their_measure="competition",
+        )
+        for swept in (SWEPT_MULTIMNIST, SWEPT_CENSUS)
+    },
     "W = 4, lambda = 0 is the best setting of the paper's table, with the "
     "sign as printed: MultiMNIST": front(
         "5.1, B1, Table 2", [MULTIMNIST], others_of_the_table(multimnist, MULTIMNIST, **AS_PRINTED)
@@ -273,73 +284,8 @@ CLAIMS: dict[str, Claim] = {
     "as printed: Census": front("B1, Table 3", [PRINTED_CENSUS], [NO_PENALTY_CENSUS]),
     "If W is 2, a penalty of lambda = 5 makes the front better, with the sign "
     "of the text: Census": front("B1, Table 3", [CENSUS], [NO_PENALTY_CENSUS]),
-    "A penalty of lambda = 10 can make the front worse, at the same W, with "
-    "the sign as printed: MultiMNIST": front(
-        "B1, Table 2",
-        [multimnist("pamal", W=W) for W in (2, 3, 4, 5)],
-        [multimnist("pamal", lam=10, W=W, **AS_PRINTED) for W in (2, 3, 4, 5)],
-        need="any",
-    ),
-    "If W is 2 or 3, a penalty of lambda = 5 or 10 makes the front worse, "
-    "with the sign as printed: MultiMNIST": front(
-        "B1, Fig. 11",
-        [multimnist("pamal", W=W) for W in (2, 2, 3, 3)],
-        [multimnist("pamal", W=W, lam=lam, **AS_PRINTED) for W in (2, 3) for lam in (5, 10)],
-    ),
-    "With a penalty five draws per step (W = 5) are better than two, with the "
-    "sign as printed: MultiMNIST": front(
-        "B1, Fig. 11",
-        [multimnist("pamal", W=5, lam=lam, **AS_PRINTED) for lam in (2, 5, 10)],
-        [multimnist("pamal", W=2, lam=lam, **AS_PRINTED) for lam in (2, 5, 10)],
-    ),
-    "Five draws per step (W = 5) are worse than two, at every lambda, with "
-    "the sign as printed: Census": front(
-        "B1, Fig. 12",
-        [NO_PENALTY_CENSUS, *(census("pamal", lam=lam, **AS_PRINTED) for lam in (2, 5, 10))],
-        [
-            census("pamal", W=5, lam=0),
-            *(census("pamal", W=5, lam=lam, **AS_PRINTED) for lam in (2, 5, 10)),
-        ],
-    ),
-    "The penalty brings losses into order, W = 4, lambda = 5 against 0, with the sign as "
-    "printed: MultiMNIST": Claim(
-        "4.2, Fig. 3", [multimnist("pamal", lam=5, **AS_PRINTED)], [MULTIMNIST], measures=["order"]
-    ),
-    "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign as "
-    "printed: Census": Claim(
-        "4.2, Fig. 3", [PRINTED_CENSUS], [NO_PENALTY_CENSUS], measures=["order"]
-    ),
-    "A penalty of lambda = 10 can make the front worse, at the same W, with "
-    "the sign of the text: MultiMNIST": front(
-        "B1, Table 2",
-        [multimnist("pamal", W=W) for W in (2, 3, 4, 5)],
-        [multimnist("pamal", lam=10, W=W) for W in (2, 3, 4, 5)],
-        need="any",
-    ),
-    "If W is 2 or 3, a penalty of lambda = 5 or 10 makes the front worse, "
-    "with the sign of the text: MultiMNIST": front(
-        "B1, Fig. 11",
-        [multimnist("pamal", W=W) for W in (2, 2, 3, 3)],
-        [multimnist("pamal", W=W, lam=lam) for W in (2, 3) for lam in (5, 10)],
-    ),
-    "With a penalty five draws per step (W = 5) are better than two, with the "
-    "sign of the text: MultiMNIST": front(
-        "B1, Fig. 11",
-        [multimnist("pamal", W=5, lam=lam) for lam in (2, 5, 10)],
-        [multimnist("pamal", W=2, lam=lam) for lam in (2, 5, 10)],
-    ),
-    "Five draws per step (W = 5) are worse than two, at every lambda, with "
-    "the sign of the text: Census": front(
-        "B1, Fig. 12",
-        [census("pamal", lam=lam) for lam in (0, 2, 5, 10)],
-        [census("pamal", W=5, lam=lam) for lam in (0, 2, 5, 10)],
-    ),
-    "The penalty brings losses into order, W = 4, lambda = 5 against 0, with the sign of "
-    "the text: MultiMNIST": Claim(
-        "4.2, Fig. 3", [multimnist("pamal", lam=5)], [MULTIMNIST], measures=["order"]
-    ),
-    "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign of "
-    "the text: Census": Claim("4.2, Fig. 3", [CENSUS], [NO_PENALTY_CENSUS], measures=["order"]),
+    **of_sign("as printed", **AS_PRINTED),
+    **of_sign("of the text"),
     "Few pairs of points are out of order without a penalty: MultiMNIST": Claim(
         "B1", [MULTIMNIST], measures=["ordered pairs"], low=0.9
     ),
@@ -349,12 +295,8 @@ CLAIMS: dict[str, Claim] = {
     "With p = 0 the middle is worse than with p = 1: Census": Claim(
         "A1", [CENSUS_1], [CENSUS_1.having(p=0)], measures=["centre"], low=0.01
     ),
-    "With p = 0 the members have nothing in common, cosine near 0: MultiMNIST": Claim(
-        "A1, Fig. 7",
-        [MULTIMNIST_1.having(p=0)],
-        measures=["cosine of the members"],
-        low=-0.05,
-        high=0.05,
+    "With p = 0 the members have nothing in common, cosine near 0: MultiMNIST": alike(
+        "A1, Fig. 7", [MULTIMNIST_1.having(p=0)], low=-0.05, high=0.05
     ),
     "With p = 0.1 the middle is worse than with p = 100: MultiMNIST": Claim(
         "A1, Fig. 7",
@@ -365,48 +307,35 @@ CLAIMS: dict[str, Claim] = {
     "With p = 0.1 the front is longer than with p = 100: MultiMNIST": Claim(
         "A1, Fig. 7", [MULTIMNIST_1.having(p=0.1)], [MULTIMNIST_1.having(p=100)], measures=["span"]
     ),
-    "The larger p, the more alike the members: MultiMNIST": Claim(
-        "A1, Fig. 7",
-        [MULTIMNIST_1.having(p=p) for p in (0, 0.1, 1)],
-        [MULTIMNIST_1.having(p=p) for p in (0.1, 1, 100)],
-        measures=["cosine of the members"],
-    ),
-    "The larger p, the more alike the members: Census": Claim(
-        "A1, Fig. 7",
-        [CENSUS_1.having(p=p) for p in (0, 0.1, 1)],
-        [CENSUS_1.having(p=p) for p in (0.1, 1, 100)],
-        measures=["cosine of the members"],
-    ),
-    "With p = 100 the members have a cosine above 0.9: Census": Claim(
-        "A1, Fig. 7", [CENSUS_1.having(p=100)], measures=["cosine of the members"], low=0.9
+    **{
+        f"The larger p, the more alike the members: {DATA[one_draw.experiment]}": alike(
+            "A1, Fig. 7",
+            [one_draw.having(p=p) for p in (0, 0.1, 1)],
+            [one_draw.having(p=p) for p in (0.1, 1, 100)],
+        )
+        for one_draw in (MULTIMNIST_1, CENSUS_1)
+    },
+    "With p = 100 the members have a cosine above 0.9: Census": alike(
+        "A1, Fig. 7", [CENSUS_1.having(p=100)], low=0.9
     ),
     "With p = 100 the front is smaller than with p = 0.1: Census": Claim(
         "A1, Fig. 7", [CENSUS_1.having(p=0.1)], [CENSUS_1.having(p=100)]
     ),
-    "With p = 100 the front is shorter than with p = 1: MultiMNIST": Claim(
-        "A1", [MULTIMNIST_1], [MULTIMNIST_1.having(p=100)], measures=["span"]
-    ),
-    "With p = 100 the front is shorter than with p = 1: Census": Claim(
-        "A1", [CENSUS_1], [CENSUS_1.having(p=100)], measures=["span"]
-    ),
-    "With p = 0.7 the middle is worse than with p = 1: MultiMNIST": Claim(
-        "A1", [MULTIMNIST_1], [MULTIMNIST_1.having(p=0.7)], measures=["centre"]
-    ),
-    "With p = 0.7 the middle is worse than with p = 1: Census": Claim(
-        "A1", [CENSUS_1], [CENSUS_1.having(p=0.7)], measures=["centre"]
-    ),
-    "With p = 2 or 3 the middle is better than with p = 1: MultiMNIST": Claim(
-        "A1", [MULTIMNIST_1.having(p=p) for p in (2, 3)], [MULTIMNIST_1], measures=["centre"]
-    ),
-    "With p = 2 or 3 the middle is better than with p = 1: Census": Claim(
-        "A1", [CENSUS_1.having(p=p) for p in (2, 3)], [CENSUS_1], measures=["centre"]
-    ),
-    "With p = 2 or 3 the front is shorter than with p = 1: MultiMNIST": Claim(
-        "A1", [MULTIMNIST_1], [MULTIMNIST_1.having(p=p) for p in (2, 3)], measures=["span"]
-    ),
-    "With p = 2 or 3 the front is shorter than with p = 1: Census": Claim(
-        "A1", [CENSUS_1], [CENSUS_1.having(p=p) for p in (2, 3)], measures=["span"]
-    ),
+    **{
+        f"With p = {said} than with p = 1: {DATA[one_draw.experiment]}": Claim(
+            "A1",
+            [one_draw.having(p=p) for p in above],
+            [one_draw.having(p=p) for p in below],
+            measures=[measure],
+        )
+        for said, above, below, measure in (
+            ("100 the front is shorter", (1,), (100,), "span"),
+            ("0.7 the middle is worse", (1,), (0.7,), "centre"),
+            ("2 or 3 the middle is better", (2, 3), (1,), "centre"),
+            ("2 or 3 the front is shorter", (1,), (2, 3), "span"),
+        )
+        for one_draw in (MULTIMNIST_1, CENSUS_1)
+    },
     "PaMaL is the best multi-task method on each task: MultiMNIST3": Claim(
         "C3, Table 10", [MULTIMNIST3], baselines, measures=["objectives"]
     ),
@@ -442,22 +371,14 @@ CLAIMS: dict[str, Claim] = {
     "Gradient balancing brings PaMaL's losses into order: UTKFace": Claim(
         "B3, Fig. 18", [UTKFACE_1], [UTKFACE_1.having(balancing="none")], measures=["order"]
     ),
-    "PaMaL's error on depth is within 5 % of every baseline's: CityScapes": Claim(
-        "5.3, Table 1",
-        [CITYSCAPES],
-        baselines,
-        measures=["depth/absolute error"],
-        low=-inf,
-        high=1.05,
-        of_ratio=True,
+    "PaMaL's error on depth is within 5 % of every baseline's: CityScapes": at_depth(
+        "5.3, Table 1", [CITYSCAPES], baselines, high=1.05, of_ratio=True
     ),
     "PaMaL's error on depth is within 5 % of every baseline's, without "
-    "validation data: CityScapes": Claim(
+    "validation data: CityScapes": at_depth(
         "C4, Table 11",
         [cityscapes("pamal", setting="I")],
         [cityscapes(method, setting="I") for method in ONE_NETWORK],
-        measures=["depth/absolute error"],
-        low=-inf,
         high=1.05,
         of_ratio=True,
     ),
@@ -467,13 +388,8 @@ CLAIMS: dict[str, Claim] = {
     "MGDA is the worst of the baselines at segmentation: CityScapes": Claim(
         "5.3, C4", [cityscapes("mgda")], baselines, measures=["segmentation/mIoU"], low=-inf, high=0
     ),
-    "COSMOS is worse at depth than every baseline: CityScapes": Claim(
-        "5.3, C4",
-        [cityscapes("cosmos")],
-        baselines,
-        measures=["depth/absolute error"],
-        low=-inf,
-        high=0,
+    "COSMOS is worse at depth than every baseline: CityScapes": at_depth(
+        "5.3, C4", [cityscapes("cosmos")], baselines, high=0
     ),
     "PaMaL is ahead in most comparisons with a baseline, on both tasks: CityScapes": Claim(
         "5.3", [CITYSCAPES], baselines, measures=["objectives"], need="most"
@@ -481,54 +397,27 @@ CLAIMS: dict[str, Claim] = {
     "More training images are better on both tasks: CityScapes": Claim(
         "C4", [cityscapes("pamal", setting="I")], [CITYSCAPES], measures=["objectives"]
     ),
-    "Equal scales: 21 or 22 of 25 pairs, give or take one, find the whole front": Claim(
-        "Fig. 1, B2, Fig. 14",
-        [toy("all")],
-        measures=["covering pairs"],
-        split="PaMaL, c = 1",
-        low=20,
-        high=23,
+    "Equal scales: 21 or 22 of 25 pairs, give or take one, find the whole front": covering(
+        "Fig. 1, B2, Fig. 14", [toy("all")], split="PaMaL, c = 1", low=20, high=23
     ),
-    "Equal scales, four times the steps: every pair finds the whole front": Claim(
-        "B2, Fig. 14",
-        [toy("pamal", balancing="none", epochs=200)],
-        measures=["covering pairs"],
-        split="PaMaL, c = 1",
-        low=24.5,
+    "Equal scales, four times the steps: every pair finds the whole front": covering(
+        "B2, Fig. 14", [toy("pamal", balancing="none", epochs=200)], split="PaMaL, c = 1", low=24.5
     ),
-    "Equal scales, twice the rate: every pair finds the whole front": Claim(
-        "B2, Fig. 14",
-        [toy("pamal", balancing="none", lr=0.004)],
-        measures=["covering pairs"],
-        split="PaMaL, c = 1",
-        low=24.5,
+    "Equal scales, twice the rate: every pair finds the whole front": covering(
+        "B2, Fig. 14", [toy("pamal", balancing="none", lr=0.004)], split="PaMaL, c = 1", low=24.5
     ),
-    "Unequal scales: no pair finds the whole front without balancing": Claim(
-        "4.2, B2, Fig. 15",
-        [toy("all")],
-        measures=["covering pairs"],
-        split="PaMaL, c = 0.1",
-        low=-inf,
-        high=0.5,
+    "Unequal scales: no pair finds the whole front without balancing": covering(
+        "4.2, B2, Fig. 15", [toy("all")], split="PaMaL, c = 0.1", low=-inf, high=0.5
     ),
     "Unequal scales: three quarters of the pairs find a part of the front without balancing": Claim(
         "B2, Fig. 15", [toy("all")], measures=["pairs on a part"], split="PaMaL, c = 0.1", low=18.75
     ),
-    "Unequal scales: with gradient balancing every pair finds the whole front": Claim(
-        "4.2, B2, Fig. 16",
-        [toy("all")],
-        measures=["covering pairs"],
-        split="PaMaL, c = 0.1, gradient balancing",
-        low=24.5,
+    "Unequal scales: with gradient balancing every pair finds the whole front": covering(
+        "4.2, B2, Fig. 16", [toy("all")], split="PaMaL, c = 0.1, gradient balancing", low=24.5
     ),
     "Unequal scales: with loss balancing 20 of 25 pairs, give or take one, find the "
-    "whole front": Claim(
-        "4.2, B2, Fig. 17",
-        [toy("all")],
-        measures=["covering pairs"],
-        split="PaMaL, c = 0.1, loss balancing",
-        low=19,
-        high=21,
+    "whole front": covering(
+        "4.2, B2, Fig. 17", [toy("all")], split="PaMaL, c = 0.1, loss balancing", low=19, high=21
     ),
     "Equal scales: most baselines miss the front from one of five starts or more": Claim(
         "4.1, Fig. 1",
@@ -547,60 +436,42 @@ CLAIMS: dict[str, Claim] = {
         split="c = 0.1",
         low=0.7,
     ),
-    "Unequal scales: Nash-MTL favours neither task": Claim(
-        "B2, Fig. 13",
-        [toy("baselines")],
-        measures=["ends at task 2 of Nash-MTL"],
-        split="c = 0.1",
-        low=0.3,
-        high=0.7,
-    ),
-    "Unequal scales: MGDA favours neither task": Claim(
-        "B2, Fig. 13",
-        [toy("baselines")],
-        measures=["ends at task 2 of MGDA"],
-        split="c = 0.1",
-        low=0.3,
-        high=0.7,
-    ),
-    "One run with one draw a step costs little more than one of linear scalarisation, in passes "
-    "and in memory of the process: MultiMNIST": Claim(
-        "abstract, 1",
-        [MULTIMNIST_1],
-        [multimnist("ls")],
-        measures=["passes", "peak memory"],
-        low=-inf,
-        high=1.5,
-        of_ratio=True,
-    ),
-    "One run with one draw a step costs little more than one of linear scalarisation, in passes "
-    "and in memory of the process: Census": Claim(
-        "abstract, 1",
-        [CENSUS_1],
-        [census("ls")],
-        measures=["passes", "peak memory"],
-        low=-inf,
-        high=1.5,
-        of_ratio=True,
-    ),
-    "PHN has about 100 times the weights of the network that it makes: MultiMNIST": Claim(
-        "5.1, B4",
-        [multimnist("phn")],
-        [multimnist("ls")],
-        measures=["weights"],
-        low=90,
-        high=110,
-        of_ratio=True,
-    ),
-    "PHN has about 100 times the weights of the network that it makes: Census": Claim(
-        "5.1, B4",
-        [census("phn")],
-        [census("ls")],
-        measures=["weights"],
-        low=90,
-        high=110,
-        of_ratio=True,
-    ),
+    **{
+        f"Unequal scales: {name} favours neither task": Claim(
+            "B2, Fig. 13",
+            [toy("baselines")],
+            measures=[f"ends at task 2 of {name}"],
+            split="c = 0.1",
+            low=0.3,
+            high=0.7,
+        )
+        for name in ("Nash-MTL", "MGDA")
+    },
+    **{
+        "One run with one draw a step costs little more than one of linear scalarisation, in "
+        f"passes and in memory of the process: {DATA[one_draw.experiment]}": Claim(
+            "abstract, 1",
+            [one_draw],
+            [setting(one_draw.experiment, "ls")],
+            measures=["passes", "peak memory"],
+            low=-inf,
+            high=1.5,
+            of_ratio=True,
+        )
+        for one_draw in (MULTIMNIST_1, CENSUS_1)
+    },
+    **{
+        f"PHN has about 100 times the weights of the network that it makes: {DATA[data]}": Claim(
+            "5.1, B4",
+            [setting(data, "phn")],
+            [setting(data, "ls")],
+            measures=["weights"],
+            low=90,
+            high=110,
+            of_ratio=True,
+        )
+        for data in ("multimnist", "census")
+    },
     "More draws per step make the hypervolume vary less over seeds: MultiMNIST": front(
         "4.2",
         [multimnist("pamal", W=W) for W in (2, 3, 4, 5)],

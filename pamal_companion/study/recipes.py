@@ -47,28 +47,16 @@ DRAWN = {
 """The recipes of a picture, by names that begin with a method."""
 
 
-def within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
-    """Return, by recipe, what the measure is within each of `limits`: a row for each limit, a
-    column for each seed."""
-    measure, found = question.asked.measured, {}
-    for recipe in question.recipes:
-        fours = question.chosen[recipe].four
-        rows = {
-            limit: {seed: replace(measure, limit=limit).value(pair) for seed, pair in fours.items()}
-            for limit in limits
-        }
-        found[recipe] = pd.DataFrame(rows).T
-    return found
-
-
 def means_within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
-    """Return `within` as means over seeds, with the ends of their 95 % intervals, for the recipes
-    that are drawn, by the name of their method."""
-    found = within(question, limits)
+    """Return what the measure is within each of `limits`, as means over seeds with the ends of
+    their 95 % intervals, for the recipes that are drawn, by the name of their method."""
     means = {}
     for recipe, name in DRAWN.items():
-        every = {limit: Estimate.of(row) for limit, row in found[recipe].iterrows()}
-        rows = {limit: (one.value, *one.interval()) for limit, one in every.items()}
+        fours, rows = question.chosen[recipe].four.values(), {}
+        for limit in limits:
+            at_limit = replace(question.asked.measured, limit=limit)
+            one = Estimate.of([at_limit.value(pair) for pair in fours])
+            rows[limit] = one.value, *one.interval()
         means[name] = pd.DataFrame(rows, index=["mean", "low", "high"]).T
     return means
 

@@ -134,12 +134,8 @@ def _cells(
 ) -> dict[str, object]:
     measure: Measure = column.measure
     text, in_each = column.text, 1
-    if (
-        measure == "hypervolume"
-        and split == "test"
-        and not column.of_authors
-        and setting.method != "pamal"
-    ):
+    is_of_baseline = setting.method != "pamal" and not column.of_authors
+    if measure == "hypervolume" and split == "test" and is_of_baseline:
         measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
     found = frame.measured(runs, setting, measure, split)
     ours = Sample.of(column.unit * found)

@@ -23,11 +23,6 @@ def between(numbers: Iterable[float], digits: int = 1) -> str:
     return ranged([low, high], f".{digits}f")
 
 
-def reached(question: Question, recipe: str) -> float:
-    """Return what a recipe reaches, in the mean over seeds."""
-    return float(question.values(recipe).mean())
-
-
 def of_fairness(question: Question) -> str:
     """Return the answer of the page of fairness."""
     theirs = [
@@ -46,21 +41,20 @@ def of_fairness(question: Question) -> str:
     )
     low, high = sorted(abs(end) for end in question.away("pamal", "soup").interval())
     limit, seeds = question.asked.limits[0], len(question.asked.seeds)
+    ours, soup = (question.values(recipe).mean() for recipe in ("pamal", "soup"))
     without = int(registered.beside(question).loc["ls", f"none within {limit:g}"])
     return (
         "**What we found.** Suppose you accept a gap of at most 0.01, and train for eight passes. "
         "The network that you would choose from a rewarded soup has an average precision of "
-        f"{reached(question, 'soup'):.3f} on test, and the one from the best variant of "
-        f"PaMaL {reached(question, 'pamal'):.3f}. Against the soup PaMaL is "
-        f"**{words[f'{OURS} - {STRONGEST}']}**, by {100 * low:.1f} to {100 * high:.1f} points of "
-        f"average precision. {others} One LS has a single network. Its gap on validation is too "
-        f"large at {without} of {seeds} seeds, where a constant answer counts in its place. "
-        "So if you need a choice by mean scores, train a soup first. "
-        "If you judge by the people who are picked, "
-        "[it is open](#and-by-the-people-who-are-picked) which of the two is better. We do not "
-        "know why the soup wins by mean scores. One difference is that the soup trains no mixture "
-        "of networks. It trains one network on both losses, then a copy for each, with nine tenths "
-        "of the weight on that loss."
+        f"{soup:.3f} on test, and the one from the best variant of PaMaL {ours:.3f}. Against the "
+        f"soup PaMaL is **{words[f'{OURS} - {STRONGEST}']}**, by {100 * low:.1f} to "
+        f"{100 * high:.1f} points of average precision. {others} One LS has a single network. Its "
+        f"gap on validation is too large at {without} of {seeds} seeds, where a constant answer "
+        "counts in its place. So if you need a choice by mean scores, train a soup first. If you "
+        "judge by the people who are picked, [it is open](#and-by-the-people-who-are-picked) which "
+        "of the two is better. We do not know why the soup wins by mean scores. One difference is "
+        "that the soup trains no mixture of networks. It trains one network on both losses, then a "
+        "copy for each, with nine tenths of the weight on that loss."
     )
 
 
@@ -96,27 +90,21 @@ def of_picks(question: Question) -> str:
     registered.estimate(question, f"{OURS} - {BY_PICKS}", "open")
     ours, theirs, ls = (by_picks(question.records, name) for name in ("pamal", "soup", "ls"))
     away = minus(ours, theirs, paired=True)
-    low, high = away.interval()
+    low, high = (with_minus(f"{100 * end:.1f}") for end in away.interval())
     none, above = int((theirs == WITHIN_PICKS.base_rate).sum()), int((ours > theirs).sum())
     both, alone = theirs != WITHIN_PICKS.base_rate, int((ls == WITHIN_PICKS.base_rate).sum())
     typical = 100 * float((ours - theirs)[both].mean())
     return (
         "**It is open whether PaMaL or the soup is better by this measure.** PaMaL's picks are "
-        f"right more often by {100 * away.value:.1f} points, but the interval reaches from "
-        f"{in_points(low)} to {in_points(high)}. It is wide because of {none} of {len(ours)} "
-        "seeds: none of the soup's four networks picks women and men that evenly there, so that "
-        "picking at random is all that is left of the soup. At the other seeds the difference is "
-        f"{typical:.1f} points. PaMaL is above the soup at {above} of the {len(ours)} seeds. One "
-        f"LS is left with picking at random at {alone}. So "
-        "the soup's lead by mean scores does not carry over to the people who are picked. The two "
-        "can disagree, because a mean score depends on how high a network scores everybody, and a "
-        "pick only on the order. Why they do so here we do not know."
+        f"right more often by {100 * away.value:.1f} points, but the interval reaches from {low} "
+        f"to {high}. It is wide because of {none} of {len(ours)} seeds: none of the soup's four "
+        "networks picks women and men that evenly there, so that picking at random is all that is "
+        f"left of the soup. At the other seeds the difference is {typical:.1f} points. PaMaL is "
+        f"above the soup at {above} of the {len(ours)} seeds. One LS is left with picking at "
+        f"random at {alone}. So the soup's lead by mean scores does not carry over to the people "
+        "who are picked. The two can disagree, because a mean score depends on how high a network "
+        "scores everybody, and a pick only on the order. Why they do so here we do not know."
     )
-
-
-def in_points(share: float) -> str:
-    """Return a difference of shares in points."""
-    return with_minus(f"{100 * share:.1f}")
 
 
 def of_constants(question: Question) -> str:

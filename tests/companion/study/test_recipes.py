@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,10 +76,14 @@ def test_other_code_finds_the_same_difference(question, ours, theirs):
 
 
 def test_within_a_limit_other_code_finds_the_same(question):
-    found = recipes.within(question, [0.005, 0.02])
+    seeds = ASKED["seeds"][:6]
     for recipe, limit in (("soup", 0.02), ("sweep", 0.005), ("phn", 0.02)):
-        expected = [chosen(recipe, seed, limit) for seed in ASKED["seeds"][:6]]
-        assert found[recipe].loc[limit, ASKED["seeds"][:6]].tolist() == pytest.approx(expected)
+        measure, four = replace(question.asked.measured, limit=limit), question.chosen[recipe].four
+        found = [measure.value(four[seed]) for seed in seeds]
+        assert found == pytest.approx([chosen(recipe, seed, limit) for seed in seeds])
+        means = recipes.means_within(question, [limit])[recipes.DRAWN[recipe]]
+        every = [measure.value(pair) for pair in four.values()]
+        assert means.loc[limit, "mean"] == pytest.approx(np.mean(every))
 
 
 def test_networks_at_a_constant_answer_are_counted(question):
@@ -121,12 +126,12 @@ def test_the_table_begins_with_what_reaches_most(question):
 
 
 def test_the_figure_has_a_line_for_each_recipe_twice(question):
-    found, every = (f(question, [0.005, 0.02]) for f in (recipes.means_within, recipes.within))
+    found = recipes.means_within(question, [0.005, 0.02])
     figure = within_figure(found, "x", "y", 0.062, (0.5, 0.6), "")
     for ax in figure.axes:
         drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
-        for recipe, name in recipes.DRAWN.items():
-            assert drawn[name] == pytest.approx(every[recipe].mean(axis=1))
+        for name in recipes.DRAWN.values():
+            assert drawn[name] == pytest.approx(found[name]["mean"])
             assert (found[name]["low"] <= drawn[name]).all()
     assert figure.axes[1].get_ylim() == (0.5, 0.6)
 
