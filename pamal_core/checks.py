@@ -138,7 +138,8 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
             "or are frozen. Found one that does."
         )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
-    for weight in _parameters_of(losses):
+    weight = next(_parameters_of(losses), None)
+    if weight is not None:
         raise InputError(
             "All that the losses train must follow from alpha: weights of the members, reached as "
             "their own attributes, trainable from the start. Found "
@@ -274,7 +275,7 @@ def check_schedule(
     for a plateau must do so for the losses of epochs.
 
     - `interval`: whether it is stepped after each epoch or after each step.
-    - `times`: how often it is stepped, 0 if the loader does not know its length.
+    - `times`: how often it is stepped; 0 for the steps of a loader that does not know its length.
     """
     if scheduler.optimizer is not optimizer:
         raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")

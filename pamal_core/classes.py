@@ -69,12 +69,14 @@ class Classes:
             found = f"{described(logits)} and {described(labels)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
         if soft:
-            return self._checked_chances(logits, labels)
+            return self._checked_probabilities(logits, labels)
         if labels.is_floating_point() or labels.device.type != "cpu":
-            return self._checked_numbers(logits, labels)
+            return self._checked_whole_numbers(logits, labels)
         return logits, *self.read(labels)
 
-    def _checked_chances(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _checked_probabilities(
+        self, logits: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Do the work of `checked` for labels that are probabilities of the classes."""
         labels, counted = self.read(labels)
         labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / logits.shape[1])
@@ -84,7 +86,9 @@ class Classes:
         rule += "at once are for a `binary`."
         return or_nan(logits, wrong, sums, rule), labels, counted
 
-    def _checked_numbers(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _checked_whole_numbers(
+        self, logits: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Do the work of `checked` for classes that are floats, or on an accelerator."""
         given = labels
         labels, counted = self.read(given)
@@ -224,8 +228,8 @@ def classification(
     check_ignore_index(name, ignore_index)
     weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
     classes = Classes(ignore_index, weights)
-    mean = Metric.mean("loss", classes.cross_entropy, maximise=False, count=classes.count)
-    chosen = chosen_of((classes.accuracy("accuracy"), mean), metrics)
+    of_loss = Metric.mean("loss", classes.cross_entropy, maximise=False, count=classes.count)
+    chosen = chosen_of((classes.accuracy("accuracy"), of_loss), metrics)
     loss, labelled = classes.cross_entropy, classes.labelled
     return Task(name, loss, chosen, classes.count, labelled, output=output)
 

@@ -167,9 +167,9 @@ def fit(
     baselines: dict[str, list[Stage]] = {}
     corners = {"preference": CORNERS, "window": num_tasks}
     for name, (*before, last) in beside.items():
-        rows, draws = (equal, {}) if name == "LS" else (of_soup, corners)
+        weights, draws = (equal, {}) if name == "LS" else (of_soup, corners)
         baselines[name] = [stage(equal, number, None, Linear()) for number in before]
-        baselines[name].append(stage(rows, last, averaging, Linear(), **draws))
+        baselines[name].append(stage(weights, last, averaging, Linear(), **draws))
 
     diagnosis = Diagnosis(network, tasks, loader, validation)
     notes: list[str] = []

@@ -27,9 +27,10 @@ def test_of_a_gpu():
 def result(folder, required):
     (folder / "test_it.py").write_text(TESTS, "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "required"]
+    places = os.pathsep.join(filter(None, [str(HELPERS), os.environ.get("PYTHONPATH")]))
     ended = subprocess.run(
         [*command, "--rootdir", folder, folder],
-        env={**os.environ, "PAMAL_REQUIRE": required, "PYTHONPATH": str(HELPERS)},
+        env={**os.environ, "PAMAL_REQUIRE": required, "PYTHONPATH": places},
         capture_output=True,
         text=True,
     )

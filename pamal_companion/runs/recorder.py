@@ -98,7 +98,7 @@ class Recorder:
                 stack.enter_context(self.checkpoint)
                 is_low = self.options.precision == "bfloat16"
                 stack.enter_context(torch.autocast(self.device.type, torch.bfloat16, is_low))
-                if self.device.type == "cuda":  # the peak is that of earlier runs of the process
+                if self.device.type == "cuda":  # else earlier runs would count
                     torch.cuda.reset_peak_memory_stats(self.device)
                 seed_everything(self.options.seed)
             self._stack = stack.pop_all()

@@ -40,7 +40,8 @@ def style() -> str:
 
 def colours() -> str:
     """Return the palette as properties of a style sheet: each hue, light or dark as the scheme of
-    the element is, and what has it: tasks, methods, the front, the alpha that is looked at."""
+    the element is, and what has it: tasks, methods, the front, the alpha that is looked at; and a
+    class for each method."""
     hues = {f"hue-{name}": f"light-dark({', '.join(two)})" for name, two in PALETTE["hues"].items()}
     roles = {f"task-{k}": hue for k, hue in enumerate(PALETTE["tasks"], start=1)}
     roles |= {f"method-{name}": row["hue"] for name, row in PALETTE["methods"].items()}

@@ -25,7 +25,8 @@ def texts(header: Sequence[str], gap: float = 0.0) -> tuple[bytes, bytes]:
     Every other column is a noisy hint at a mixture of age and talent, so that the tasks compete.
 
     With a `gap` men are paid so much more than women for the same work, in the units of pay, in
-    which a talent has deviation 2; and their industry hints at their sex.
+    which a talent has deviation 2. Most men work in one industry and most women in another, so
+    that an industry hints at the sex of a person and no column tells it.
     """
     rng, n = np.random.default_rng(SEED), sum(SIZES)
 
@@ -80,9 +81,9 @@ def texts(header: Sequence[str], gap: float = 0.0) -> tuple[bytes, bytes]:
         # From a generator of its own, so that all else of these people stays as it is without.
         male, other = columns["ASEX"] == "Male", np.random.default_rng([SEED, 1])
         columns["INCOME"] = np.where(works & (pay + gap * male > 5), "50000+.", "- 50000.")
-        columns["AMJIND"] = level(
-            "Retail trade|Construction|Education", 1.2 * male + 2 * other.random(n)
-        )
+        builds = male != (other.random(n) < 0.1)
+        industry = np.where(builds, "Construction", "Retail trade")
+        columns["AMJIND"] = np.where(other.random(n) < 0.1, "Education", industry)
     rows = pd.DataFrame(columns)[list(header)].to_csv(header=False, index=False)
     lines = rows.replace(",", ", ").encode().splitlines(keepends=True)
     return b"".join(lines[: SIZES[0]]), b"".join(lines[SIZES[0] :])

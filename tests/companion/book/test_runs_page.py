@@ -46,7 +46,7 @@ def test_the_page_has_every_row_without_scripts(built_book, rows):
     body = text.split('<table class="dataframe cards measured">')[1].split("</tbody>")[0]
     found = re.findall("<tr>(.*?)</tr>", body.split("<tbody>")[1])
     cells = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in found]
-    assert cells == rows.astype(str).values.tolist()
+    assert cells == rows.astype(str).values.tolist() and len(rows) >= 708
     assert "hidden" not in body
 
 

@@ -55,7 +55,7 @@ def test_a_step_of_every_method(name, data):
         step("multimnist", name, data)
     frames = traceback.extract_tb(caught.value.__traceback__)
     ours = [frame for frame in frames if "pamal_" in frame.filename]
-    assert {"balancing", "baselines"} & {*Path(ours[-1].filename).parts}
+    assert Path(ours[-1].filename).parent.name in ("balancing", "baselines")
 
 
 @pytest.mark.parametrize("name", NETWORKS)
