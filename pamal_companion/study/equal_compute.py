@@ -242,31 +242,40 @@ def for_few_features() -> str:
 def still_running() -> str:
     """Return what the table of forty passes lacks, and how far the runs are that will have it; ""
     when they are made."""
-    grid = registered.read("grid-front-multimnist")
-    if grid.progress == "complete":
+    last = registered.read("grid-front-multimnist-3")
+    if last.progress == "complete":
         return ""
+    hours = hours_left(last, registered.known("grid-front-multimnist"))
     return (
         "PHN is not in this table, and the recipes were not tuned alike: we tried two rates for LS "
-        "and the soup, and one for the others. A grid with PHN and three rates for every recipe is "
-        f"{grid.progress}. The rest of it will take {60 * hours_left(grid):.0f} minutes of one "
-        "thread or more, and only then its winners are compared, at seeds of their own."
+        "and the soup, and one for the others. A grid tries three rates or more for every recipe, "
+        f"PHN among them. Its last part is {last.progress}, and the rest of it will take some "
+        f"{hours:.1f} hours of one thread. Only then its winners are compared, at seeds of their "
+        "own."
     )
 
 
-def hours_left(question: Question) -> float:
+def hours_left(question: Question, grid: Question) -> float:
     """Return for how many hours of one thread the runs of a question train that are not made, if a
-    pass takes as long as in those that are made."""
-    seconds = made = left = 0.0
+    pass takes as long as in the runs of the same method in the complete `grid`."""
+    made, seconds = dict[str, int](), dict[str, float]()
+    for name, by_seed in grid.records.items():
+        method = grid.rows[name].method
+        for seed, run in by_seed.items():
+            made[method] = made.get(method, 0) + passes_of(grid, name, seed)
+            seconds[method] = seconds.get(method, 0.0) + run.cost["train_seconds"]
+    left = 0.0
     for name, by_seed in question.paths.items():
-        row = question.rows[name]
+        method = question.rows[name].method
         for seed, path in by_seed.items():
-            passes = frame.setting(row.experiment, row.method, **row.at(seed)).passes
             if not path.exists():
-                left += passes
-            elif took := question.record(name, seed).cost["train_seconds"]:
-                made += passes
-                seconds += took
-    return seconds / made * left / 3600 if made else float("nan")
+                left += passes_of(question, name, seed) * seconds[method] / made[method]
+    return left / 3600
+
+
+def passes_of(question: Question, name: str, seed: int) -> int:
+    """Return over how many passes the run of a setting and a seed trains."""
+    return int(question.rows[name].setting(seed).passes)
 
 
 def against_the_soup() -> str:

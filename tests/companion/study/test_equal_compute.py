@@ -116,30 +116,25 @@ def test_no_run_on_digits_is_stuck_and_the_worst_one_is_named():
 
 
 def test_the_hours_that_are_left_are_those_of_the_passes_that_are_not_made(tmp_path):
-    """Ten passes that are made took 360 seconds; 10 + (20 + 10 + 10) are left: half an hour."""
+    """Ten passes of LS took 360 seconds and 30 of a soup 540; 10 of LS are left, and a soup."""
     rows = {
-        "ls": RegisteredSetting(
-            name="ls", experiment="multimnist", method="ls", options="epochs=10"
-        ),
-        "soup": RegisteredSetting(
-            name="soup",
-            experiment="multimnist",
-            method="soup",
-            options="shared_epochs=20; epochs=30",
-        ),
+        name: RegisteredSetting(name=name, experiment="multimnist", method=name, options=options)
+        for name, options in (("ls", "epochs=10"), ("soup", "shared_epochs=20; epochs=25"))
     }
+    took = {"ls": 360.0, "soup": 540.0}
+    records = {name: {0: SimpleNamespace(cost={"train_seconds": took[name]})} for name in rows}
+    grid = SimpleNamespace(rows=rows, records=records)
     (tmp_path / "made.json").touch()
     paths = {"ls": {0: tmp_path / "made.json", 1: tmp_path / "ls"}, "soup": {0: tmp_path / "soup"}}
-    made = SimpleNamespace(cost={"train_seconds": 360.0})
-    question = SimpleNamespace(rows=rows, paths=paths, record=lambda name, seed: made)
-    assert equal_compute.hours_left(question) == pytest.approx(0.5)
+    question = SimpleNamespace(rows=rows, paths=paths)
+    assert equal_compute.hours_left(question, grid) == pytest.approx(900 / 3600)
     (tmp_path / "made.json").unlink()
-    assert np.isnan(equal_compute.hours_left(question))
+    assert equal_compute.hours_left(question, grid) == pytest.approx(1260 / 3600)
 
 
 def test_what_the_table_of_digits_lacks_is_said_until_its_grid_is_made(monkeypatch):
-    grid = registered.read("grid-front-multimnist")
+    last = registered.read("grid-front-multimnist-3")
     said = equal_compute.still_running()
-    assert (grid.progress in said) == (grid.progress != "complete")
+    assert (last.progress in said) == (last.progress != "complete")
     monkeypatch.setattr(registered, "read", lambda name: SimpleNamespace(progress="complete"))
     assert equal_compute.still_running() == ""
