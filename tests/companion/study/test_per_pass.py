@@ -286,7 +286,9 @@ def test_the_command_prints_the_best_of_a_grid_of_this_repository():
 
 
 def test_every_grid_has_for_each_recipe_as_many_passes_as_the_others():
-    for name in ("grid-fairness", "grid-leaky", "grid-front-multimnist", "grid-front-census"):
+    names = {path.stem for path in registered.FOLDER.glob("grid-*.toml")} - {"grid-census"}
+    assert len(names) >= 10  # the one left out tunes lengths, too
+    for name in sorted(names):
         question, passes = read(name), {}
         for setting, by_seed in question.paths.items():
             row = question.rows[setting]
