@@ -259,15 +259,15 @@ def hours_left(question: Question, grid: Question) -> float:
     """Return for how many hours of one thread the runs of a question train that are not made, if a
     pass takes as long as in the runs of the same method in the complete `grid`."""
     made, seconds = dict[str, int](), dict[str, float]()
-    for name, by_seed in grid.records.items():
+    for name, runs in grid.records.items():
         method = grid.rows[name].method
-        for seed, run in by_seed.items():
+        for seed, run in runs.items():
             made[method] = made.get(method, 0) + passes_of(grid, name, seed)
-            seconds[method] = seconds.get(method, 0.0) + run.cost["train_seconds"]
+            seconds[method] = seconds.get(method, 0.0) + (run.cost["train_seconds"] or 0.0)
     left = 0.0
-    for name, by_seed in question.paths.items():
+    for name, paths in question.paths.items():
         method = question.rows[name].method
-        for seed, path in by_seed.items():
+        for seed, path in paths.items():
             if not path.exists():
                 left += passes_of(question, name, seed) * seconds[method] / made[method]
     return left / 3600
