@@ -138,7 +138,7 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
             "or are frozen. Found one that does."
         )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
-    weight = next(_parameters_of(losses), None)
+    weight = _parameter_in(losses)
     if weight is not None:
         raise InputError(
             "All that the losses train must follow from alpha: weights of the members, reached as "
@@ -147,8 +147,9 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
         )
 
 
-def _parameters_of(losses: Sequence[Tensor]) -> Iterator[nn.Parameter]:
-    """Yield the parameters in the graphs of `losses`. The leaves of theta are none."""
+def _parameter_in(losses: Sequence[Tensor]) -> nn.Parameter | None:
+    """Return a parameter in the graphs of `losses`, None if there is none: theta has leaves of its
+    own."""
     nodes, seen = [loss.grad_fn for loss in losses], set[Any]()
     while nodes:
         node = nodes.pop()
@@ -156,8 +157,9 @@ def _parameters_of(losses: Sequence[Tensor]) -> Iterator[nn.Parameter]:
             continue
         seen.add(node)
         if isinstance(weight := getattr(node, "variable", None), nn.Parameter):
-            yield weight
+            return weight
         nodes += [following for following, _ in node.next_functions]
+    return None
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
                 "A front in space needs three objectives, of all of which higher is better. Found "
                 f"{', '.join(o.name for o in front.objectives)}."
             )
-        draw_networks(ax, front, front.non_dominated(), range(3), 60, depthshade=False)
+        draw_networks(ax, front, range(3), 60, depthshade=False)
         for axis, objective, ends in zip("xyz", front.objectives, limits, strict=True):
             getattr(ax, f"set_{axis}lim")(*ends)
             getattr(ax, f"set_{axis}label")(

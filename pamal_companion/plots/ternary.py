@@ -137,9 +137,8 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         if len(front.objectives) != 3:
             raise InputError(f"Pairs of 3 objectives are drawn. Found {len(front.objectives)}.")
-        kept = front.non_dominated()
         for ax, pair in zip(row, combinations(range(3), 2), strict=True):
-            draw_networks(ax, front, kept, pair, 70)
+            draw_networks(ax, front, pair, 70)
             for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
                 objective = front.objectives[t]
                 if axis is ax.yaxis or ax in axes[-1] or style.on_phone():
@@ -155,12 +154,11 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
     return style.finish(figure, provenance, None, words, ncols=5, **tight)
 
 
-def draw_networks(
-    ax: Any, front: Front, kept: np.ndarray, of: Sequence[int], size: int, **look: Any
-) -> None:
-    """Draw the networks of a front by its objectives `of`, filled where they are `kept` and joined
-    to their neighbours, and a mark of this `size` for each member. Raise InputError as `net`."""
-    points, member = front.values[:, of], front.alphas.max(1) == 1
+def draw_networks(ax: Any, front: Front, of: Sequence[int], size: int, **look: Any) -> None:
+    """Draw the networks of a front by its objectives `of`, filled if they are not dominated and
+    joined to their neighbours, and a mark of this `size` for each member. Raise InputError as
+    `net`."""
+    kept, member, points = front.non_dominated(), front.alphas.max(1) == 1, front.values[:, of]
     dots: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "zorder": 2, **look}
     ax.plot(*net(front)[:, of].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
     ax.scatter(*points[kept & ~member].T, c=POINTS, label=KEPT, **dots)

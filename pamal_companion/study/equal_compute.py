@@ -4,6 +4,7 @@ Each sentence is written for the verdicts that its question has, and raises Valu
 records say otherwise.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -258,12 +259,13 @@ def still_running() -> str:
 def hours_left(question: Question, grid: Question) -> float:
     """Return for how many hours of one thread the runs of a question train that are not made, if a
     pass takes as long as in the runs of the same method in the complete `grid`."""
-    made, seconds = dict[str, int](), dict[str, float]()
+    made, seconds = Counter[str](), defaultdict[str, float](float)
     for name, runs in grid.records.items():
         method = grid.rows[name].method
         for seed, run in runs.items():
-            made[method] = made.get(method, 0) + passes_of(grid, name, seed)
-            seconds[method] = seconds.get(method, 0.0) + (run.cost["train_seconds"] or 0.0)
+            if took := run.cost["train_seconds"]:
+                made[method] += passes_of(grid, name, seed)
+                seconds[method] += took
     left = 0.0
     for name, paths in question.paths.items():
         method = question.rows[name].method
