@@ -95,6 +95,19 @@ def test_phn_is_told_where_its_runs_are_open():
         equal_compute.against_phn({})
 
 
+def test_phn_is_told_with_its_estimate_wherever_it_has_as_many_passes(runs):
+    text = equal_compute.against_phn(runs)
+    for name in ("census-front", "bottleneck-that-cannot-die"):
+        found = verdicts(registered.read(name))["estimate"]
+        said = found[found.index.str.endswith(f"{told.OURS} - PHN")]
+        assert len(said) and all(estimate in text for estimate in said), name
+    for name in ("fairness-front", "census-front"):
+        question, took = registered.read(name), {}
+        for side in ("pamal", "phn"):
+            took[side] = np.mean([r.cost["train_seconds"] for r in question.records[side].values()])
+        assert took["phn"] > 10 * took["pamal"], name
+
+
 def test_a_range_is_of_positive_numbers():
     assert told.between(pd.Series([0.34, 0.26])) == "0.3"
     assert told.between([0.12, 0.25, 0.2], 2) == "0.12 to 0.25"
@@ -132,9 +145,9 @@ def test_the_hours_that_are_left_are_those_of_the_passes_that_are_not_made(tmp_p
     assert equal_compute.hours_left(question, grid) == pytest.approx(1260 / 3600)
 
 
-def test_what_the_table_of_digits_lacks_is_said_until_its_grid_is_made(monkeypatch):
-    last = registered.read("grid-front-multimnist-3")
+def test_what_the_table_of_digits_lacks_is_said_until_its_runs_are_made(monkeypatch):
+    question = registered.read("multimnist-front")
     said = equal_compute.still_running()
-    assert (last.progress in said) == (last.progress != "complete")
+    assert (question.progress in said) == (question.progress != "complete")
     monkeypatch.setattr(registered, "read", lambda name: SimpleNamespace(progress="complete"))
     assert equal_compute.still_running() == ""
