@@ -555,6 +555,7 @@ REGISTERED = {
     "fairness-front": partial(of_recipes, "fairness-front"),
     "bottleneck-that-cannot-die": partial(of_recipes, "bottleneck-that-cannot-die"),
     "census-front": partial(of_recipes, "census-front"),
+    "multimnist-front": partial(of_recipes, "multimnist-front"),
     "fairness-by-picks": by_picks,
     "dial-of-conflict": dial,
     "dial-at-fresh-seeds": dial_again,
