@@ -417,6 +417,35 @@ def test_other_code_finds_the_same_of_forty_passes(words, folder, settings):
     assert at == pytest.approx(100 * np.mean(picked, axis=0), abs=0.005)
 
 
+def on_validation(recipe, rate):
+    """The mean over three seeds of the largest hypervolume of four points, from the JSON."""
+    volumes = []
+    for seed in (0, 1, 2):
+        names = [f"multimnist-{recipe}@{rate}"]
+        if recipe in FOURS:
+            names = [f"{names[0]}.{k}" for k in (1, 2, 3, 4)]
+        made = [
+            p for n in names for p in accuracies("grid-front-multimnist", n, seed, "validation")
+        ]
+        fours = itertools.combinations(made, min(4, len(made)))
+        volumes.append(max(map(staircase, fours)))
+    return np.mean(volumes)
+
+
+def test_what_twice_the_rate_gives_to_others_is_that_of_the_grid():
+    text = equal_compute.against_the_soup()
+    for name, recipe in {"soup": "soup", "LS": "ls", "one draw": "pamal-one-p1"}.items():
+        low, high = (on_validation(recipe, rate) for rate in (0.002, 0.004))
+        assert high < low and f"{name} ({high:.4f} in place of {low:.4f})" in text
+    low, high, ours = (
+        on_validation(*one) for one in (("sweep", 0.002), ("sweep", 0.004), ("pamal-one-p1", 0.002))
+    )
+    text = equal_compute.against_a_sweep()
+    lead = float(re.search(r"\(hypervolume \+([\d.]+)", text)[1])
+    assert high - low > lead and f"gives it {high - low:.4f} more than 0.002" in text
+    assert f"it is {ours - high:.4f} below PaMaL" in text
+
+
 def test_recipes_of_forty_passes_have_their_rates_and_the_best_is_first():
     every = equal_compute.on_digits()
     found = recipes.by_volume(every, with_seconds=False)
