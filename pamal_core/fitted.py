@@ -35,11 +35,12 @@ class Fitted:
     recipe: str = ""
 
     def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
-        """Return the plain module at `alpha`. If there is none, return the module at the point that
-        `front.choose(**wanted)` finds.
+        """Return the plain module at `alpha`, with the running statistics that `evaluate` judged it
+        by. Without an alpha, return the module at the point that `front.choose(**wanted)` finds.
 
         - `alpha`: as in `network.export`.
-        - `wanted`: `best`, `at_least`, `at_most` and `weights`, as `Front.choose` takes them.
+        - `wanted`: `best`, `at_least`, `at_most` and `weights`, as `Front.choose` takes them. For
+          other statistics, `network.export` has `calibration`.
         """
         return self.network.export(self._alpha(alpha, wanted))
 

@@ -86,8 +86,13 @@ class Network(nn.Module, ABC):
         parameters."""
 
     def theta(self, alpha: Alpha) -> Weights:
-        """Return the weights at `alpha` by name, whatever autocast is on."""
+        """Return the weights at `alpha` by name, whatever autocast is on. Raise InputError if it is
+        several points."""
         point = self.alpha_tensor(alpha)
+        if point.numel() != self.num_members:
+            raise InputError(
+                f"`alpha` must be one point, of {self.num_members} numbers. Found {[*point.shape]}."
+            )
         with full_precision(self.device):
             return self.weights(point)
 

@@ -30,7 +30,15 @@ from pamal_core.network import Network
 from pamal_core.optimizers import times_stepped
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.stages import Stage, epochs_beside, maker, parts_of, rows_of_soup, train_stages
+from pamal_core.stages import (
+    Stage,
+    epochs_beside,
+    maker,
+    parts_of,
+    rows_of_soup,
+    stop_after,
+    train_stages,
+)
 from pamal_core.statistics import Calibration, check_calibration
 from pamal_core.tasks import Task
 from pamal_core.training import INTERVALS, Training
@@ -179,7 +187,10 @@ def fit(
             notes.append(text)
             warnings.warn(text, stacklevel=3)
 
+    ended: dict[int, Training] = {}  # of the network and its start, as they are so far
+
     def after_epoch(state: Training) -> None:
+        ended[id(state.method)] = state
         is_first = state.epoch == 1 and state.method is stages[0].method
         if is_first and isinstance(rule, Linear):
             note(diagnosis.after_first_epoch(state.method.network))
@@ -194,22 +205,25 @@ def fit(
     history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
     front, found = _judged(network, tasks, validation, progress)
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
-    made, is_stopped = len(history) - start, len(history) < epochs  # by a hook
+    states = [*ended.values()]  # none if `resume` has all epochs
+    planned = (epochs - start) * length
+    made = states[-1].step if states and states[-1].stop else planned
+    is_stopped = made != planned  # by a hook
     if is_stopped:
-        note(_stopped(made, epochs - start, stages[-1].options["ema"], length))
+        note(_stopped(made, planned, stages[-1].options["ema"]))
     fronts: dict[str, Front] = {}
     for name, trainings in baselines.items():
         try:
-            if is_stopped:  # as early as the network, with schedules and averages as planned
-                passes = start + made * window
-                shorter = epochs_beside(name.lower(), passes, num_tasks, soup)[name]
-                for one, last in zip(trainings, shorter, strict=True):
-                    one.options["on_epoch"] = partial(_stop_after, last)
+            if is_stopped:
+                of_start = sum(state.step for state in states[:-1]) or start * length
+                stop_after(trainings, passes, of_start + made * window)
             train_stages(trainings, loader)
             trained = trainings[-1].method.network
             fronts[name], found = _judged(trained, tasks, validation, progress)
-        except (NonFiniteError, InputError) as error:  # the front is not lost with it
+        except (NonFiniteError, InputError) as error:
             found = [str(error)]
+        except Exception as error:  # of a schedule of your own, say: the front is not lost with it
+            found = [f"{type(error).__name__}: {error}"]
         note(f"{name}: {text}" for text in found)
     told = _told(start, epochs, soup, rule)
     rate_of = None if training.get("optimizer") is not None else rate
@@ -227,19 +241,14 @@ def _judged(
     return front, not_finite(front, network.task_weights.dtype)
 
 
-def _stop_after(last: int, training: Training) -> None:
-    """Stop a training after the epoch `last`."""
-    training.stop = training.epoch >= last
-
-
-def _stopped(made: int, planned: int, ema: float | None, length: int) -> list[str]:
-    """Return a note if an average, with the decay `ema` over epochs of `length` steps, was stopped
-    so early that it is largely one of the first weights."""
-    share = 0.0 if ema is None else ema ** (made * length)
+def _stopped(made: int, planned: int, ema: float | None) -> list[str]:
+    """Return a note if an average, with the decay `ema`, was stopped after so few steps that it is
+    largely one of the first weights."""
+    share = 0.0 if ema is None else ema**made
     if share < EARLY:
         return []
     return [
-        f"A hook stopped the training after {made} of {planned} epochs, so that the averaged "
+        f"A hook stopped the training after {made} of {planned} steps, so that the averaged "
         f"weights are to {100 * share:.0f} % those of the first step: give `epochs` near the "
         "number that you expect, or averaging=None."
     ]

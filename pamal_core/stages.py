@@ -4,6 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from pamal_core.method import Method
 from pamal_core.network import Network
 from pamal_core.optimizers import make_optimizer, make_scheduler, times_stepped
 from pamal_core.skeleton import copied
-from pamal_core.training import train
+from pamal_core.training import Training, train
 
 OWN_WEIGHT = 0.9
 """Weight of its own task in the loss of a member of a soup. The other tasks share the rest."""
@@ -149,14 +150,32 @@ def epochs_beside(baseline: Any, passes: int, num_tasks: int, soup: bool) -> dic
     if baseline != "ls":
         if soup:
             raise InputError("`baseline` must be another recipe than the soup. Found soup=True.")
-        apart = max(passes // (2 * num_tasks), 1)
-        if num_tasks < 2 or passes <= apart * num_tasks:
+        apart = -(-passes // (2 * num_tasks))
+        if num_tasks < 2 or passes <= num_tasks:
             raise InputError(
                 "`baseline` can be a soup if there are two tasks or more, and more passes than "
                 f"tasks. Found {num_tasks} tasks and {passes} passes."
             )
         beside["soup"] = [passes - apart * num_tasks, apart]
     return beside
+
+
+def stop_after(stages: Sequence[Stage], passes: int, steps: int) -> None:
+    """Let the stages of a baseline, planned for so many `passes`, end after so many `steps` of one
+    draw: in the same shares, with schedules and averages as planned. Raise InputError if these are
+    too few for all stages."""
+    *before, last = stages
+    made = -(-steps * last.options["epochs"] // passes)
+    numbers = [steps - made * last.method.window, made] if before else [made]
+    if min(numbers) < 1:
+        raise InputError(f"A soup has more steps than the hook let pass. Found {steps}.")
+    for stage, number in zip(stages, numbers, strict=True):
+        stage.options["on_step"] = partial(_stop, number)
+
+
+def _stop(number: int, training: Training) -> None:
+    """Stop a training after so many steps."""
+    training.stop = training.step >= number
 
 
 @torch.no_grad()

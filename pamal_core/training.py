@@ -29,7 +29,7 @@ from pamal_core.tasks import label_counts
 
 PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
 """Parts of a training that have a state. The last two may be missing."""
-KEPT = {"network", "epoch", "step", "history", "epoch_losses", "calibration"}
+KEPT = {"network", "epoch", "step", "is_cut", "history", "epoch_losses", "calibration"}
 """Keys that the state of every training has."""
 INTERVALS = "epoch", "step"
 """After what a schedule may be stepped."""
@@ -46,7 +46,7 @@ class Training:
     `epoch` counts from 1, and `step` counts the steps taken. `losses` [W, T], on their device, and
     `alphas` [W, M] belong to the last step; the loss of a task without a label in the batch is 0.
     `history` has a row per finished epoch, and a hook may add entries to the last row. If a hook
-    sets `stop`, no other step begins.
+    sets `stop`, no other step begins. `is_cut` says whether one has, before the epoch's last step.
     """
 
     method: Method
@@ -59,6 +59,7 @@ class Training:
     losses: Tensor | None = None
     alphas: np.ndarray | None = None
     stop: bool = False
+    is_cut: bool = False
     unchecked: list[tuple[str, Tensor, np.ndarray]] = field(default_factory=list, repr=False)
     """Place, losses and alphas of the steps whose losses are not checked yet."""
 
@@ -79,7 +80,8 @@ class Training:
         self.check_finite()
         state: dict[str, Any] = {n: dict(part.state_dict()) for n, part in self._parts().items()}
         method = self.method
-        state |= {"epoch": self.epoch, "step": self.step, "history": self.history}
+        state |= {"epoch": self.epoch, "step": self.step, "is_cut": self.is_cut}
+        state |= {"history": self.history}
         state |= {"epoch_losses": method.epoch_losses, "calibration": method.network.calibration}
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
@@ -115,6 +117,11 @@ class Training:
             raise InputError(
                 "A training goes on after a whole epoch: take its state in `on_epoch`. Found one "
                 f"taken during epoch {state['epoch']}."
+            )
+        if state["is_cut"]:
+            raise InputError(
+                "A training goes on after a whole epoch: stop it in `on_epoch`. Found one that "
+                f"`on_step` stopped during epoch {state['epoch']}."
             )
         if epochs is not None and len(state["history"]) > epochs:
             raise InputError(
@@ -344,6 +351,7 @@ def train(
                 break
         if number == 0:
             raise no_batch("loader")
+        training.is_cut = training.stop and number != length
         training.check_finite()
         switch(optimizer, "eval")
         means: list[float] = (total / labelled).tolist()

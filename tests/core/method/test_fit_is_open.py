@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam
-from torch.optim.lr_scheduler import CosineAnnealingLR, StepLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, StepLR
 
 import pamal_core as pamal
 from pamal_core import InputError, Method, UnitNorm, WeightEnsemble
@@ -43,10 +43,10 @@ def seeded(seed, **options):
     return Net(**options)
 
 
-def trained(model, weights, epochs, make=lambda parameters: Adam(parameters, LR)):
+def trained(model, weights, epochs, make=lambda parameters: Adam(parameters, LR), steps=None):
     """Train a plain module on the sum of its weighted losses."""
     optimizer = make(model.parameters())
-    for x, price, sold in BATCHES * epochs:
+    for x, price, sold in (BATCHES * epochs)[:steps]:
         optimizer.zero_grad()
         outputs = model(x)
         losses = F.huber_loss(outputs[0][:, 0], price), F.cross_entropy(outputs[1], sold)
@@ -247,7 +247,7 @@ def test_a_soup_beside_is_plain_torch_for_as_many_passes(options):
     found = fitted(baseline="both", **options)
     epochs, start = options.get("epochs", 4), options.get("start", 0)
     passes = start + (epochs - start) * options.get("window", 1)
-    apart = max(passes // 4, 1)
+    apart = -(-passes // 4)
     one = trained(seeded(0), [0.5, 0.5], passes - 2 * apart)
     rows = [0.9, 0.1], [0.1, 0.9]
     members = [trained(copy.deepcopy(one), row, apart) for row in rows]
@@ -256,6 +256,46 @@ def test_a_soup_beside_is_plain_torch_for_as_many_passes(options):
     torch.testing.assert_close(losses_of(soup), expected, rtol=0, atol=1e-6)
     of_ls = judged([trained(seeded(0), [0.5, 0.5], passes)])
     torch.testing.assert_close(losses_of(found.baselines["LS"]), of_ls, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"window": 2}, {"start": 2}, {"epochs": 7}, {"epochs": 10, "window": 3}]
+)
+@pytest.mark.parametrize("step", [3, 5, 8])
+@pytest.mark.filterwarnings("ignore")  # that a task is not learnt
+def test_baselines_make_as_many_steps_as_a_network_that_a_hook_stops(options, step):
+    """Within an epoch or after it. A step counts W times, and a soup keeps its shares."""
+    epochs, start = options.get("epochs", 4), options.get("start", 0)
+    window, made = options.get("window", 1), []
+
+    def stop(training):
+        made.append(training.step)
+        training.stop = training.step == step
+
+    found = fitted(baseline="both", on_step=stop, **options)
+    assert made == [*range(1, step + 1)]
+    passes = start + (epochs - start) * window
+    steps = start * len(BATCHES) + step * window
+    apart = -(-steps * -(-passes // 4) // passes)
+    of_ls = judged([trained(seeded(0), [0.5, 0.5], passes, steps=steps)])
+    torch.testing.assert_close(losses_of(found.baselines["LS"]), of_ls, rtol=0, atol=1e-6)
+    one = trained(seeded(0), [0.5, 0.5], passes, steps=steps - 2 * apart)
+    rows = [0.9, 0.1], [0.1, 0.9]
+    members = [trained(copy.deepcopy(one), row, passes, steps=apart) for row in rows]
+    soup = found.baselines["soup"]
+    expected = judged([mixture(members, alpha) for alpha in soup.alphas])
+    torch.testing.assert_close(losses_of(soup), expected, rtol=0, atol=1e-6)
+
+
+def test_an_error_of_a_baseline_leaves_the_front():
+    """Here of a schedule with a rate for each epoch of the network, which is shorter."""
+    rates = [1.0, 0.5, 0.2, 0.1, 0.1]
+    options = {"window": 2, "scheduler": lambda o: LambdaLR(o, lambda k: rates[k])}
+    with pytest.warns(UserWarning, match="LS: IndexError: list index out of range"):
+        found = fitted(baseline="ls", **options)
+    assert not found.baselines
+    assert found.front.table.equals(fitted(**options).front.table)
+    assert "LS: IndexError: list index out of range" in found.notes
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,6 +58,25 @@ def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_so_far(make_plain_met
     height, kind = torch.stack(losses[4:]).mean(0).tolist()
     assert rows[1] == pytest.approx({"epoch": 2, "height/loss": height, "kind/loss": kind})
     assert states[-1]["step"] == 6
+
+
+def test_a_training_does_not_go_on_after_an_epoch_that_was_cut_short(make_plain_method, loader):
+    """A stop at the last step of an epoch, or in `on_epoch`, cuts nothing."""
+    for step, hook in ((6, "on_step"), (8, "on_step"), (8, "on_epoch")):
+        states = []
+
+        def keep(training, states=states, step=step):
+            training.stop = training.stop or training.step == step
+            states.append(training.state_dict())
+
+        hooks = {hook: keep} | {"on_epoch": keep}
+        train(make_plain_method(), loader, epochs=3, progress=False, **hooks)
+        again = partial(train, make_plain_method(), loader, epochs=3, progress=False)
+        if step == 8:
+            assert len(again(resume=states[-1])) == 3
+        else:
+            with pytest.raises(InputError, match="Found one that .* stopped during epoch 2"):
+                again(resume=states[-1])
 
 
 def test_a_state_counts_the_steps_before_it(make_plain_method, loader):

@@ -1,6 +1,5 @@
 """Compare what was wrong without an error with the plain model, or with the rule itself."""
 
-import inspect
 import os
 import warnings
 from functools import partial
@@ -180,30 +179,34 @@ def stop(training):
     training.stop = training.epoch == 2
 
 
+def stop_at_once(training):
+    training.stop = True
+
+
 def test_baselines_make_the_passes_that_were_made(monkeypatch):
-    epochs = []
-    train = inspect.unwrap(pamal.train)
+    """Of 24 passes over a batch LS makes 24, a soup 10 + 2 * 7: of 90 it makes 44 + 2 * 23."""
+    steps = {}
+    step = pamal.Method.step
 
-    def counted(method, loader, **options):
-        rows = train(method, loader, **options)
-        epochs.append((method.network.num_members, len(rows)))
-        return rows
+    def counted(method, batch, alphas):
+        steps[id(method)] = steps.get(id(method), 0) + len(alphas)
+        return step(method, batch, alphas)
 
-    monkeypatch.setattr("pamal_core.stages.train", counted)
+    monkeypatch.setattr(pamal.Method, "step", counted)
     found = fit(epochs=30, window=3, baseline="both", on_epoch=stop, averaging=None)
     assert len(found.history) == 2
-    assert epochs == [(2, 2), (1, 6), (1, 4), (2, 1)]  # PaMaL, LS, and a soup of 4 + 2 * 1 passes
+    assert [*steps.values()] == [24, 24, 10, 14]
 
 
 def test_a_soup_that_has_too_few_passes_is_told_and_not_trained():
-    found = fit(epochs=30, baseline="soup", on_epoch=stop, averaging=None)
+    found = fit(epochs=30, baseline="soup", on_step=stop_at_once, averaging=None)
     assert not found.baselines
-    assert any("more passes than tasks. Found 2 tasks and 2 passes" in note for note in found.notes)
+    assert "soup: A soup has more steps than the hook let pass. Found 1." in found.notes
 
 
 def test_an_average_that_was_stopped_early_is_told():
     (note,) = stopped_notes(epochs=40)  # (1 - 1 / 16)^8
-    assert "after 2 of 40 epochs, so that the averaged weights are to 60 % those of the" in note
+    assert "after 8 of 160 steps, so that the averaged weights are to 60 % those of the" in note
     assert not stopped_notes(epochs=4)  # (1 - 1 / 1.6)^8
     assert not stopped_notes(epochs=40, averaging=None)
 

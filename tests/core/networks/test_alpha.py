@@ -68,6 +68,15 @@ def test_a_task_without_a_share_has_none(network):
     assert network.alpha_array({"rent": 1}).tolist() == [0.0, 1.0]
 
 
+def test_several_points_are_no_alpha_of_one_network(network):
+    points, several = [[0.3, 0.7], [1.0, 0.0]], r"must be one point, of 2 numbers. Found \[2, 2\]"
+    front = evaluate(network, TASKS, [(X, *torch.randn(2, 16))], points, progress=False)
+    for alphas in (points, torch.tensor(points), front.to_frame()[["alpha/price", "alpha/rent"]]):
+        for use in (network.theta, network.export, lambda alpha: network.predict(X, alpha)):
+            with pytest.raises(InputError, match=several):
+                use(alphas)
+
+
 def test_members_that_are_no_tasks_are_numbered():
     network = WeightEnsemble([Net(), Net(), Net()], task_weights=[[1, 0], [0.5, 0.5], [0, 1]])
     Method(network, TASKS)
