@@ -39,9 +39,10 @@ class WeightEnsemble(Network):
     Frozen parameters (`requires_grad=False`) are the same for all members. Members may share a
     frozen module, which is kept once. Buffers start as the first member's.
 
-    Raises InputError if the members differ in architecture, dtype, device, frozen weights or the
-    values that their parts keep, if a weight cannot be replaced (scripted or compiled modules), and
-    if its gradient would be sparse.
+    Raises InputError if the members differ in architecture, dtype, device or frozen weights, if a
+    weight cannot be replaced (scripted or compiled modules), and if its gradient would be sparse.
+    Other values that your own classes keep may differ: a warning says that those of the first
+    member are used.
     """
 
     def __init__(

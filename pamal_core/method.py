@@ -152,7 +152,7 @@ class Method:
         known. Under the caller's autocast to bfloat16 only the architecture runs in bfloat16.
 
         Raises InputError if an alpha is off the simplex, under autocast to float16, and if the
-        model, a loss or a metric writes into the batch.
+        model or a loss writes into the batch.
         """
         device = self.network.device
         caller = autocast_now(device)

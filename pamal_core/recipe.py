@@ -85,7 +85,7 @@ def fit(
       task.
     - `tasks`: what is trained, and judged by.
     - `loader`, `validation`: batches to train on, and to judge on, or {name: loader} as in `train`.
-      Both are read once before training.
+      Before training `loader` is read once, and `validation` twice.
     - `epochs`: how often `loader` is read for the ensemble, its start included. After the start an
       epoch makes `window` passes: each example is seen with `window` draws.
     - `start`: the number of epochs, of one pass each, in which one network is trained with equal
@@ -112,13 +112,14 @@ def fit(
       for every training, so the first two must be functions. The trainings are not equally long,
       so let `scheduler` be a function of the optimiser and of how often the schedule is stepped.
       `resume`, `on_step` and `on_epoch` are for the network after its start. If a hook stops it,
-      each baseline stops after as many passes.
+      each baseline stops after as many passes, within an epoch if the network did.
 
     Returns a `Fitted`, which prints the front and how the baselines stand against it.
 
     A note, which is also a warning, tells what may be meant otherwise: outputs that look like
     probabilities, losses or targets of unlike scale, a loss or a metric that depends on the size of
-    batches, batches of one example, a task that is not learnt or that no batch has a label of.
+    batches, a single image in front of BatchNorm, a task that is not learnt or that no batch has a
+    label of.
     Raises InputError before training for what cannot be right, such as NaN in inputs or a loss that
     is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate` do. An
     error of a baseline becomes a note.

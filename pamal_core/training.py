@@ -246,14 +246,15 @@ def train(
     - `scheduler_interval`: whether the schedule is stepped after each "epoch" or each "step".
     - `calibration`: what `evaluate`, `predict` and `export` then estimate running statistics on:
       batches, or "shared" for the statistics that training leaves. By default the network keeps the
-      first inputs of this call, 512 examples or more, if its layers track statistics.
+      first inputs of the first epoch, up to 512 examples or a batch more, if its layers track
+      statistics.
     - `resume`: the `Training.state_dict` that `on_epoch` took of a training that was stopped. With
       the same arguments it ends with the same bits as one that was not. If it has all epochs
       already, none is trained.
     - `on_step`, `on_epoch`: called with the `Training` so far after each step and each epoch. It
       has `epoch`, `step`, `losses`, `alphas`, `network`, and in `history[-1]` the row that a logger
       wants of an epoch. They stop it by `training.stop = True`; an epoch cut short counts with the
-      steps it had.
+      steps it had, and cannot be resumed.
     - `progress`: whether a bar is shown.
 
     Returns a row per epoch: `{"epoch": 1, "price/loss": 0.4, ...}`, with the mean loss of each task

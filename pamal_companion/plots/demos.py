@@ -331,7 +331,7 @@ def lines_figure(
         style.label_losses(ax)
     words = (
         "A straight line of networks is a curve of losses. It lies on the exact front where every "
-        "network of it is Pareto optimal, and leaves it where only the marked ones are."
+        "network of it is Pareto optimal, and leaves it elsewhere."
     )
     return style.finish(figure, provenance, None, words, ncols=3)
 

@@ -140,8 +140,7 @@ def seeds_figure(
             ax.axhline(single[1], **dashes)
         ax.locator_params(nbins=4 if many else 7)
     words = _beaten(ours, [run.values for runs in dots.values() for run in runs])
-    if not dots:
-        words = captions.line_by_line(ours, lines)
+    words += captions.line_by_line(ours, lines)
     words += "Each line is one run of PaMaL, its thick part not dominated."
     if lines and not many:
         words = words.replace("Each line is one run of PaMaL, its", "Each line is one run, PaMaL's")
@@ -167,7 +166,7 @@ def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
     points = np.concatenate(others)
     beaten = captions.beaten(ours, points)
     number = "1 network" if len(points) == 1 else f"{len(points)} networks"
-    return f"Of {number} of other methods PaMaL has a better one on both tasks for {beaten}. "
+    return f"Of {number} of other methods, as marks, PaMaL is better on both tasks than {beaten}. "
 
 
 @style.twice

@@ -84,8 +84,9 @@ def what_it_buys() -> str:
         "**What does it buy?** A choice of networks from one training. At equal compute you could "
         "train four LS with different weights instead. We asked with averaged weights, one draw a "
         "step, one rate for both, and twenty seeds. On MultiMNIST one run of PaMaL is ahead of the "
-        "four, because four runs that share the compute are short. On Census it is behind them at "
-        "that rate, and level if every recipe has its best one ([the comparisons](beyond.html))."
+        "four, probably because the rate is too low for runs as short as these. On Census it is "
+        "behind them at that rate, and level if every recipe has its best one ([the "
+        "comparisons](beyond.html))."
     )
 
 

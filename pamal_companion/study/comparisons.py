@@ -240,7 +240,7 @@ def leads(runs: Runs) -> pd.DataFrame:
 def figure_4(data: str, runs: Runs) -> Figure:
     """Draw Figure 4 of the paper, left (MultiMNIST) or right (Census), on test, as far as there are
     records: the first three seeds of PaMaL and of every baseline, and of PHN and COSMOS one run
-    with their authors' setting and one with the largest hypervolume on validation of all that the
+    with the default setting and one with the largest hypervolume on validation of all that the
     paper tried. Raise InputError without PaMaL or single-task learning."""
     single = _single(data, runs, "test")
 
@@ -264,7 +264,7 @@ def figure_4(data: str, runs: Runs) -> Figure:
     if counts := {len(found) for found in points.values() if found}:
         provenance += f" Baselines: {ranged(counts)} seeds each."
     if baselines:
-        said = "one seed, the setting of their authors, and the best on validation."
+        said = "one seed of our default setting and of the best on validation."
         provenance += f" {' and '.join(sweeps.values())}: {said}"
     return seeds_figure(ours, points, single, provenance, baselines)
 

@@ -79,7 +79,7 @@ def beside_ls(runs: Runs, made: list[Setting]) -> str:
         f"PaMaL's {number} networks we "
         "took the best at each task on test, because the reduced protocol holds out no faces, and "
         "LS has one network. So a part of the lead is probably this choice. A sweep of LS and a "
-        "rewarded soup, the stronger baselines, are not run on faces. The loss on age is "
+        "rewarded soup, which also leave you a choice, are not run on faces. The loss on age is "
         f"{ours:.3f} for PaMaL's best of {number} and {theirs:.3f} for LS. PaMaL's best of "
         f"{number} is {100 * gender.value:.1f} points more accurate on gender "
         f"({bracket(gender)}), and {100 * ethnicity.value:.1f} points on ethnicity "

@@ -114,9 +114,9 @@ def of_constants(question: Question) -> str:
     many, _ = recipes.as_constant(question, "income/accuracy", 1 - rate, NEAR)
     return (
         f"**No network is dead.** A constant answer has an average precision of {rate}, and of all "
-        f"{every:,} networks on this page {none} are within {NEAR} of that. Accuracy would not "
-        f"tell you: {many} of them are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* to "
-        "everybody."
+        f"{every:,} networks of this comparison {none} are within {NEAR} of that. Accuracy would "
+        f"not tell you: {many} of them are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* "
+        "to everybody."
     )
 
 
