@@ -165,8 +165,11 @@ def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
     ours = np.concatenate([front.values for front in fronts])
     points = np.concatenate(others)
     beaten = captions.beaten(ours, points)
-    number = "1 network" if len(points) == 1 else f"{len(points)} networks"
-    return f"Of {number} of other methods, as marks, PaMaL is better on both tasks than {beaten}. "
+    number = "1 mark" if len(points) == 1 else f"{len(points)} marks"
+    return (
+        f"For {beaten} of {number} of other methods PaMaL has a network that is better on both "
+        "tasks. "
+    )
 
 
 @style.twice
