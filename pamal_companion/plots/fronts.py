@@ -166,10 +166,8 @@ def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
     points = np.concatenate(others)
     beaten = captions.beaten(ours, points)
     number = "1 mark" if len(points) == 1 else f"{len(points)} marks"
-    return (
-        f"For {beaten} of {number} of other methods PaMaL has a network that is better on both "
-        "tasks. "
-    )
+    whose = "PaMaL" if len(fronts) == 1 else "some run of PaMaL"
+    return f"For {beaten} of {number} of other methods {whose} has a better network on both tasks. "
 
 
 @style.twice
