@@ -94,7 +94,7 @@ class Network(nn.Module, ABC):
                 f"`alpha` must be one point, of {self.num_members} numbers. Found {[*point.shape]}."
             )
         with full_precision(self.device):
-            return self.weights(point)
+            return self.weights(point.view(-1))
 
     def forward(self, inputs: Inputs, alpha: Alpha) -> Any:
         """Return the outputs of the network at `alpha` for `inputs`, differentiable in the

@@ -26,7 +26,7 @@ from pamal_core.front import Front
 from pamal_core.inputs import Batch
 from pamal_core.loaders import Loader, check_loader, to_judge, to_train
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.network import Network
+from pamal_core.network import Network, check_num_tasks
 from pamal_core.optimizers import times_stepped
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
@@ -97,7 +97,8 @@ def fit(
       of tasks, because each member has a weight for every task.
     - `baseline`: what is trained beside it, for as many passes, at the same rate and with the same
       averaging. "ls" is one network with equal weights (linear scalarisation); "soup" is a rewarded
-      soup, for half of the passes one network.
+      soup, for about half of the passes one network. A task that your own network has no weight
+      for is left out of them.
     - `lr`, `calibration`: as in `train`, for every training. A training that goes on has the rate
       of `resume`.
     - `averaging`: the share of all steps after the start over which weights are averaged,
@@ -132,8 +133,12 @@ def fit(
     if soup:
         _check_soup(start, num_tasks, model, preference=preference, penalty=penalty, window=window)
         preference, window = CORNERS, num_tasks
+    trained: Sequence[int] = range(num_tasks)
+    if isinstance(model, Network):
+        check_num_tasks(model, num_tasks)
+        trained = model.trained_tasks
     passes = start + (epochs - start) * window
-    beside = epochs_beside(baseline, passes, num_tasks, soup)
+    beside = epochs_beside(baseline, passes, len(trained), soup)
     check_loader(loader, 2)  # of which one reading is for the diagnosis
     check_loader(validation, 2, "validation")
     loader, validation = to_train(loader, names), to_judge(validation, names)
@@ -146,8 +151,8 @@ def fit(
     make_network = maker(model, shared, seed, device)
     rule = Linear() if balancer is None else balancer
     rate = 1e-3 * num_tasks if lr is None else lr
-    equal = np.ones((1, num_tasks)) / num_tasks
-    of_soup = rows_of_soup(num_tasks)
+    columns = np.eye(num_tasks)[trained]
+    equal, of_soup = columns.mean(0, keepdims=True), rows_of_soup(len(trained)) @ columns
 
     def stage(
         rows: np.ndarray | None, epochs: int, share: float | None, rule: Any, **options: Any
@@ -174,7 +179,7 @@ def fit(
             f"{type(network).__name__}."
         )
     baselines: dict[str, list[Stage]] = {}
-    corners = {"preference": CORNERS, "window": num_tasks}
+    corners = {"preference": CORNERS, "window": len(trained)}
     for name, (*before, last) in beside.items():
         weights, draws = (equal, {}) if name == "LS" else (of_soup, corners)
         baselines[name] = [stage(equal, number, None, Linear()) for number in before]
@@ -208,19 +213,20 @@ def fit(
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
     states = [*ended.values()]  # none if `resume` has all epochs
     planned = (epochs - start) * length
-    made = states[-1].step if states and states[-1].stop else planned
-    is_stopped = made != planned  # by a hook
+    is_stopped = bool(states) and (states[-1].stop or states[-1].step < planned)  # by a hook
     if is_stopped:
-        note(_stopped(made, planned, stages[-1].options["ema"]))
+        note(_stopped(states[-1].step, planned, stages[-1].options["ema"]))
     fronts: dict[str, Front] = {}
     for name, trainings in baselines.items():
         try:
             if is_stopped:
-                of_start = sum(state.step for state in states[:-1]) or start * length
+                *before, made = [state.step for state in states]
+                epoch = length or math.ceil(made / (len(history) - start))
+                of_start = sum(before) or start * epoch
                 stop_after(trainings, passes, of_start + made * window)
             train_stages(trainings, loader)
-            trained = trainings[-1].method.network
-            fronts[name], found = _judged(trained, tasks, validation, progress)
+            baseline_network = trainings[-1].method.network
+            fronts[name], found = _judged(baseline_network, tasks, validation, progress)
         except (NonFiniteError, InputError) as error:
             found = [str(error)]
         except Exception as error:  # of a schedule of your own, say: the front is not lost with it
@@ -245,8 +251,8 @@ def _judged(
 def _stopped(made: int, planned: int, ema: float | None) -> list[str]:
     """Return a note if an average, with the decay `ema`, was stopped after so few steps that it is
     largely one of the first weights."""
-    share = 0.0 if ema is None else ema**made
-    if share < EARLY:
+    share = 0.0 if ema is None else ema ** (made - 1)  # the average begins as the first weights
+    if share < EARLY or made >= planned:
         return []
     return [
         f"A hook stopped the training after {made} of {planned} steps, so that the averaged "

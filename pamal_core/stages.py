@@ -150,7 +150,7 @@ def epochs_beside(baseline: Any, passes: int, num_tasks: int, soup: bool) -> dic
     if baseline != "ls":
         if soup:
             raise InputError("`baseline` must be another recipe than the soup. Found soup=True.")
-        apart = -(-passes // (2 * num_tasks))
+        apart = max((passes + num_tasks) // (2 * num_tasks), 1)  # the nearest number
         if num_tasks < 2 or passes <= num_tasks:
             raise InputError(
                 "`baseline` can be a soup if there are two tasks or more, and more passes than "
@@ -165,10 +165,12 @@ def stop_after(stages: Sequence[Stage], passes: int, steps: int) -> None:
     draw: in the same shares, with schedules and averages as planned. Raise InputError if these are
     too few for all stages."""
     *before, last = stages
-    made = -(-steps * last.options["epochs"] // passes)
-    numbers = [steps - made * last.method.window, made] if before else [made]
-    if min(numbers) < 1:
+    number, window = -(-steps * last.options["epochs"] // passes), last.method.window
+    if before:
+        number = min(number, (steps - 1) // window)
+    if number < 1:
         raise InputError(f"A soup has more steps than the hook let pass. Found {steps}.")
+    numbers = [steps - number * window, number] if before else [number]
     for stage, number in zip(stages, numbers, strict=True):
         stage.options["on_step"] = partial(_stop, number)
 

@@ -46,7 +46,8 @@ class Training:
     `epoch` counts from 1, and `step` counts the steps taken. `losses` [W, T], on their device, and
     `alphas` [W, M] belong to the last step; the loss of a task without a label in the batch is 0.
     `history` has a row per finished epoch, and a hook may add entries to the last row. If a hook
-    sets `stop`, no other step begins. `is_cut` says whether one has, before the epoch's last step.
+    sets `stop`, no other step begins, unless `on_epoch` unsets it for another epoch. `is_cut` says
+    whether the last epoch ended before its last step.
     """
 
     method: Method
@@ -80,7 +81,8 @@ class Training:
         self.check_finite()
         state: dict[str, Any] = {n: dict(part.state_dict()) for n, part in self._parts().items()}
         method = self.method
-        state |= {"epoch": self.epoch, "step": self.step, "is_cut": self.is_cut}
+        is_cut = bool(self.stop) and self.is_cut  # if a hook has unset `stop`, the training goes on
+        state |= {"epoch": self.epoch, "step": self.step, "is_cut": is_cut}
         state |= {"history": self.history}
         state |= {"epoch_losses": method.epoch_losses, "calibration": method.network.calibration}
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
@@ -352,7 +354,7 @@ def train(
                 break
         if number == 0:
             raise no_batch("loader")
-        training.is_cut = training.stop and number != length
+        training.is_cut = bool(training.stop) and number != length_hint(loader, 0)
         training.check_finite()
         switch(optimizer, "eval")
         means: list[float] = (total / labelled).tolist()

@@ -38,6 +38,7 @@ from pamal_companion.runs.run import file_name, run
 from pamal_core.balancing import Balancer
 from pamal_core.errors import InputError, check_choice
 from pamal_core.method import Method, NonFiniteError
+from pamal_core.stages import epochs_beside
 from pamal_core.training import train
 
 BESIDE = ("pamal", "ls", "uw", "nash_mtl", "soup")
@@ -294,9 +295,8 @@ def plan(
 
 def soup(passes: int, num_tasks: int) -> dict[str, int]:
     """Return the epochs of a rewarded soup that makes so many passes, more than there are tasks:
-    half of them, or less, with one network for all tasks."""
-    apart = -(-passes // (2 * num_tasks))
-    shared = passes - apart * num_tasks
+    about half of them with one network for all tasks."""
+    shared, apart = epochs_beside("soup", passes, num_tasks, soup=False)["soup"]
     return {"epochs": shared + apart, "shared_epochs": shared}
 
 

@@ -59,7 +59,7 @@ def judged(models):
     """The two losses of each module."""
     with torch.no_grad():
         outputs = [model(X) for model in models]
-    pairs = [(F.huber_loss(a[:, 0], PRICE), F.cross_entropy(b, SOLD)) for a, b in outputs]
+    pairs = [(F.huber_loss(a[:, 0], PRICE), F.cross_entropy(b, SOLD)) for a, b, *_ in outputs]
     return torch.tensor(pairs)
 
 
@@ -247,7 +247,7 @@ def test_a_soup_beside_is_plain_torch_for_as_many_passes(options):
     found = fitted(baseline="both", **options)
     epochs, start = options.get("epochs", 4), options.get("start", 0)
     passes = start + (epochs - start) * options.get("window", 1)
-    apart = -(-passes // 4)
+    apart = (passes + 2) // 4  # the nearest number
     one = trained(seeded(0), [0.5, 0.5], passes - 2 * apart)
     rows = [0.9, 0.1], [0.1, 0.9]
     members = [trained(copy.deepcopy(one), row, apart) for row in rows]
@@ -276,7 +276,7 @@ def test_baselines_make_as_many_steps_as_a_network_that_a_hook_stops(options, st
     assert made == [*range(1, step + 1)]
     passes = start + (epochs - start) * window
     steps = start * len(BATCHES) + step * window
-    apart = -(-steps * -(-passes // 4) // passes)
+    apart = -(-steps * ((passes + 2) // 4) // passes)
     of_ls = judged([trained(seeded(0), [0.5, 0.5], passes, steps=steps)])
     torch.testing.assert_close(losses_of(found.baselines["LS"]), of_ls, rtol=0, atol=1e-6)
     one = trained(seeded(0), [0.5, 0.5], passes, steps=steps - 2 * apart)
@@ -285,6 +285,79 @@ def test_baselines_make_as_many_steps_as_a_network_that_a_hook_stops(options, st
     soup = found.baselines["soup"]
     expected = judged([mixture(members, alpha) for alpha in soup.alphas])
     torch.testing.assert_close(losses_of(soup), expected, rtol=0, atol=1e-6)
+
+
+class NoLength:
+    def __iter__(self):
+        return iter(BATCHES)
+
+
+@pytest.mark.filterwarnings("ignore")  # that a task is not learnt
+def test_a_resumed_training_that_is_stopped_counts_the_passes_of_its_start():
+    options = {"start": 3, "epochs": 6, "baseline": "ls"}
+    states = []
+    fitted(on_epoch=lambda training: states.append(training.state_dict()), **options)
+
+    def stop(training):
+        training.stop = training.epoch == 2
+
+    of_ls = judged([trained(seeded(0), [0.5, 0.5], 5)])
+    for loader in (BATCHES, NoLength()):
+        found = fitted(Net, loader, resume=states[0], on_epoch=stop, **options)
+        torch.testing.assert_close(losses_of(found.baselines["LS"]), of_ls, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_hook_that_ends_each_epoch_early_shortens_the_baselines():
+    def end(training):
+        training.stop = training.step % 2 == 0
+
+    def go_on(training):
+        training.stop = False
+
+    found = fitted(on_step=end, on_epoch=go_on, baseline="ls")
+    of_ls = judged([trained(seeded(0), [0.5, 0.5], 4, steps=8)])
+    assert len(found.history) == 4
+    torch.testing.assert_close(losses_of(found.baselines["LS"]), of_ls, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", range(3, 9))
+@pytest.mark.filterwarnings("ignore")
+def test_a_soup_is_trained_for_any_number_of_steps_above_that_of_tasks(steps):
+    def stop(training):
+        training.stop = training.step == steps
+
+    found = fitted(baseline="soup", epochs=3, on_step=stop)
+    one = trained(seeded(0), [0.5, 0.5], 3, steps=(shared := 1 + (steps - 1) % 2))
+    rows, apart = ([0.9, 0.1], [0.1, 0.9]), (steps - shared) // 2
+    members = [trained(copy.deepcopy(one), row, 3, steps=apart) for row in rows]
+    expected = judged([mixture(members, alpha) for alpha in found.baselines["soup"].alphas])
+    torch.testing.assert_close(losses_of(found.baselines["soup"]), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("baseline", ["ls", "both"])
+def test_baselines_of_a_network_leave_out_the_task_that_it_leaves_out(baseline):
+    class Three(Net):
+        def forward(self, x):
+            price, sold = super().forward(x)
+            return price, sold, price**2
+
+    def network():
+        members = [copy.deepcopy(model), copy.deepcopy(model)]
+        return WeightEnsemble(members, task_weights=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+    torch.manual_seed(0)
+    model = Three()
+    tasks = [*TASKS, pamal.regression("unused")]
+    batches = [(x, price, sold, x[:, 1]) for x, price, sold in BATCHES]
+    options = {"epochs": 4, "averaging": None, "lr": LR, "progress": False, "baseline": baseline}
+    found = pamal.fit(network(), tasks, batches, batches, **options)
+    of_two = trained(copy.deepcopy(model), [0.5, 0.5], 4)
+    front = found.baselines["LS"]
+    expected = judged([of_two])
+    torch.testing.assert_close(losses_of(front), expected, rtol=0, atol=1e-6)
+    assert "unused" not in repr(found) and found._repr_html_()
+    assert front.objectives == found.front.objectives
 
 
 def test_an_error_of_a_baseline_leaves_the_front():

@@ -79,6 +79,38 @@ def test_a_training_does_not_go_on_after_an_epoch_that_was_cut_short(make_plain_
                 again(resume=states[-1])
 
 
+def test_a_stop_by_a_numpy_bool_leaves_a_state_that_torch_loads(
+    make_plain_method, loader, tmp_path
+):
+    def stop(training):
+        training.stop = np.mean([row["height/loss"] for row in training.history]) < np.inf
+        torch.save(training.state_dict(), tmp_path / "state.pt")
+
+    train(make_plain_method(), loader, epochs=3, on_epoch=stop, progress=False)
+    state = torch.load(tmp_path / "state.pt")
+    assert len(train(make_plain_method(), loader, epochs=3, resume=state, progress=False)) == 3
+
+
+def test_epochs_that_a_hook_ends_early_may_be_resumed_if_the_training_goes_on(
+    make_plain_method, loader
+):
+    states = []
+
+    def end(training):
+        training.stop = training.step % 2 == 0
+
+    def go_on(training):
+        training.stop = False
+        states.append(training.state_dict())
+
+    hooks = {"on_step": end, "on_epoch": go_on, "progress": False}
+    whole, again = make_plain_method(), make_plain_method()
+    rows = train(whole, loader, epochs=3, **hooks)
+    assert states[-1]["step"] == 6
+    assert train(again, loader, epochs=3, resume=states[0], **hooks) == rows
+    assert torch.equal(again.network.members(), whole.network.members())
+
+
 def test_a_state_counts_the_steps_before_it(make_plain_method, loader):
     states, steps = [], []
     keep = lambda training: states.append(training.state_dict())  # noqa: E731

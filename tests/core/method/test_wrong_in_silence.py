@@ -205,9 +205,9 @@ def test_a_soup_that_has_too_few_passes_is_told_and_not_trained():
 
 
 def test_an_average_that_was_stopped_early_is_told():
-    (note,) = stopped_notes(epochs=40)  # (1 - 1 / 16)^8
-    assert "after 8 of 160 steps, so that the averaged weights are to 60 % those of the" in note
-    assert not stopped_notes(epochs=4)  # (1 - 1 / 1.6)^8
+    (note,) = stopped_notes(epochs=40)  # (1 - 1 / 16)^7
+    assert "after 8 of 160 steps, so that the averaged weights are to 64 % those of the" in note
+    assert not stopped_notes(epochs=4)  # (1 - 1 / 1.6)^7
     assert not stopped_notes(epochs=40, averaging=None)
 
 

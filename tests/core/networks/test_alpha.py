@@ -77,6 +77,11 @@ def test_several_points_are_no_alpha_of_one_network(network):
                 use(alphas)
 
 
+def test_a_row_of_one_alpha_is_that_alpha(network):
+    for ours, theirs in zip(network.predict(X, [[0.3, 0.7]]), network.predict(X, [0.3, 0.7])):  # noqa: B905
+        assert torch.equal(ours, theirs)
+
+
 def test_members_that_are_no_tasks_are_numbered():
     network = WeightEnsemble([Net(), Net(), Net()], task_weights=[[1, 0], [0.5, 0.5], [0, 1]])
     Method(network, TASKS)
