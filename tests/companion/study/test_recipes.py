@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from notebook_text import passage
 from scipy.stats import t
 
 from pamal_companion.plots.recipes import within_figure
@@ -199,7 +200,7 @@ def test_what_was_promised_is_said_there(name, page):
             if page.endswith(".md"):
                 assert f"**{row['verdict']}** with {width}" in text
             if page.endswith("index.md"):  # it promises the words alone
-                assert "which has the higher mean at both" in text
+                assert "This recipe has the higher mean at both." in text
                 assert row["estimate"].startswith("-")
             else:
                 assert row["estimate"] in text
@@ -351,6 +352,16 @@ def test_one_family_of_all_is_holm_over_all():
         if said in one.words:
             is_large = not one.beyond or abs(one.away.value) > one.margin
             assert (still and is_large) != ((name, one.text) in changed), one.text
+    of_fairness = {one.text for one in whole.changed["fairness-front"]}
+    assert of_fairness == {
+        f"{told.OURS} - {one}" for one in ("a sweep of four LS", "a sweep from one LS", "PHN")
+    }
+    said = "The leads over both sweeps and PHN would be *open* if one"
+    assert said in passage("fairness", "within-said")
+    on_the_dial = ("bottleneck-that-cannot-die", "dial-at-fresh-seeds", "dial-of-conflict")
+    assert sum(len(whole.changed[name]) for name in on_the_dial) == 3
+    said = "Three of the words below would be *open* if one"
+    assert said in passage("conflict", "words")
     text = told.of_one_family(asked)
     assert f"all {len(every)} hypotheses" in text and f"{len(changed)} words would be" in text
     assert all(one in text for _, one in changed)

@@ -14,6 +14,7 @@ import pytest
 from notebook_text import alt_text, page, passage, readme, section
 from scipy.stats import spearmanr
 
+from pamal_companion.experiments import cityscapes
 from pamal_companion.runs import grid
 from pamal_companion.study import (
     claims,
@@ -180,7 +181,7 @@ SAYS = {
     ],
     "cityscapes title": [
         (
-            "this front is ahead of LS after as many epochs",
+            "a front of eleven networks is ahead of one LS after as many epochs",
             "CityScapes, drawn streets: PaMaL's front against LS, on test",
         )
     ],
@@ -532,7 +533,7 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
             assert said in passage("ablation_phn_cosmos", "cosmos-text")
         if method == "phn":
             assert backwards == 0
-        assert "So only COSMOS has fronts that run backwards." in passage(
+        assert "So of these two only COSMOS has fronts that run backwards." in passage(
             "ablation_phn_cosmos", "criterion"
         )
         if method == "cosmos":
@@ -673,6 +674,35 @@ def test_what_the_page_of_multimnist3_says_of_its_members(runs):
             first = values[(steps[:, member] == 9)]
             assert len(first) == 2 and (first > values[steps[:, member] == 10]).all()
     assert "but never in the corner itself" in passage("multimnist3", "triangles-text")
+
+
+def test_two_runs_on_drawn_streets_have_not_learnt_a_task(runs):
+    """A constant answer has the class that most pixels have, or the median of the depth."""
+    text = passage("cityscapes", "methods-text")
+    streets = cityscapes.EXPERIMENT
+    splits = streets.load(streets.options.create(data="sample"))
+    _, classes, depth = splits.test.tensors
+    shares = np.bincount(classes[classes >= 0], minlength=7) / (classes >= 0).sum().item()
+    depth = depth[depth > 0]
+    assert "and a constant answer has 0.052" in text and f"{max(shares) / 7:.3f}" == "0.052"
+    of_constant = (depth - depth.median()).abs().mean().item()
+    assert "0.061, which is that of a constant answer" in text and f"{of_constant:.3f}" == "0.061"
+    columns = {"depth": "depth/absolute error", "classes": "segmentation/mIoU"}
+    found = {
+        (setting.method, task): [
+            run.front("test").table[column][0] for run in runs[setting].values()
+        ]
+        for setting in comparisons.labels("cityscapes", "sample/")
+        for task, column in columns.items()
+        if setting.method != "pamal"
+    }
+    assert [key for key, values in found.items() if key[1] == "depth" and max(values) > 0.06] == [
+        ("ls", "depth")
+    ]
+    assert [key for key, values in found.items() if key[1] == "classes" and min(values) < 0.07] == [
+        ("mgda", "classes")
+    ]
+    assert sorted(found["ls", "depth"])[-2] < 0.05 and sorted(found["mgda", "classes"])[1] > 0.2
 
 
 def test_what_the_page_of_streets_says_of_the_error_of_depth(runs):
