@@ -11,6 +11,8 @@ import numpy as np
 from pamal_companion.plots.words import in_words
 from pamal_companion.runs.records import Record
 from pamal_companion.study import comparisons, equal_compute, frame, paper, registered, told
+from pamal_companion.study.claim import judge
+from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.hypotheses import FOUR, ONE
 from pamal_companion.study.measured import MeasuredRun
@@ -224,11 +226,15 @@ def of_the_soup(runs: Runs) -> str:
 
 
 def of_phn(runs: Runs) -> str:
-    """Return the comparison with PHN after as many epochs."""
+    """Return the comparison with PHN after as many epochs; nothing where it is not open."""
+    judged = judge(FINDINGS[equal_compute.PHN], runs)
+    if judged.word != "open":
+        return ""
+    away = judged.estimate.replace("-0.0000", "0.0000")
     return with_minus(
         "**PHN, a hypernetwork, leaves you a choice, too.** With its best setting and a quarter of "
         "PaMaL's passes it is open which front is better, on validation and with three seeds of "
-        f"PHN (hypervolume of PHN minus PaMaL {equal_compute.of_phn(runs)})."
+        f"PHN (hypervolume of PHN minus PaMaL {away})."
     )
 
 

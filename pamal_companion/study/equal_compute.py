@@ -480,16 +480,11 @@ def no_run_is_stuck() -> str:
     )
 
 
-def of_phn(runs: Runs) -> str:
-    """Return by how much the hypervolume of PHN after as many epochs is above PaMaL's."""
+def against_phn(runs: Runs) -> str:
+    """Return how PaMaL compares with PHN after as many epochs, and at equal compute."""
     judged = judge(FINDINGS[PHN], runs)
     if judged.word != "open":
         raise ValueError(f"A sentence is written for {PHN!r} being open. Found {judged.word}.")
-    return judged.estimate.replace("-0.0000", "0.0000")
-
-
-def against_phn(runs: Runs) -> str:
-    """Return how PaMaL compares with PHN after as many epochs, and at equal compute."""
     fairness = registered.known("fairness-front")
     estimate(fairness, f"{told.OURS} - PHN", "ahead")
     low, high = (100 * end for end in fairness.away("pamal", "phn").interval())
@@ -503,7 +498,7 @@ def against_phn(runs: Runs) -> str:
         "authors train it for 100. PaMaL with four draws has four times the passes after as many "
         "epochs. Still it is **open** which of the two has the better front. This was not "
         "registered, and is of validation and three seeds of PHN (hypervolume of PHN minus PaMaL "
-        f"{of_phn(runs)}).\n\n"
+        f"{judged.estimate.replace('-0.0000', '0.0000')}).\n\n"
         f"At equal compute **PaMaL is ahead of PHN** on {FAIRNESS}, by {low:.1f} to {high:.1f} "
         f"points of average precision, and on Census (hypervolume of PaMaL minus PHN {people}). "
         "On these two PHN takes more than ten times as long, because in each step a second "

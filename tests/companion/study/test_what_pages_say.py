@@ -321,7 +321,7 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
     assert verdict in expected, finding
 
 
-def test_the_table_of_methods_has_the_registered_word_of_the_soup_on_census():
+def test_the_table_of_methods_has_the_word_of_the_soup_on_census():
     words = registered.verdicts(registered.known("census-front"))["verdict"]
     assert "On Census PaMaL's best variant is level with it." in passage("your_model", "methods")
     assert words["the best variant of PaMaL - a rewarded soup"] == "level"

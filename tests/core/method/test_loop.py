@@ -91,9 +91,7 @@ def test_a_stop_by_a_numpy_bool_leaves_a_state_that_torch_loads(
     assert len(train(make_plain_method(), loader, epochs=3, resume=state, progress=False)) == 3
 
 
-def test_epochs_that_a_hook_ends_early_may_be_resumed_if_the_training_goes_on(
-    make_plain_method, loader
-):
+def test_epochs_that_a_hook_ends_early_may_be_resumed(make_plain_method, loader):
     states = []
 
     def end(training):
