@@ -215,15 +215,15 @@ def fit(
     planned = (epochs - start) * length
     is_stopped = bool(states) and (states[-1].stop or states[-1].step < planned)  # by a hook
     if is_stopped:
-        note(_stopped(states[-1].step, planned, stages[-1].options["ema"]))
+        *before, made = [state.step for state in states]
+        note(_stopped(made, planned, stages[-1].options["ema"]))
+        epoch = length or math.ceil(made / (len(history) - start))
+        steps = (sum(before) or start * epoch) + made * window
     fronts: dict[str, Front] = {}
     for name, trainings in baselines.items():
         try:
             if is_stopped:
-                *before, made = [state.step for state in states]
-                epoch = length or math.ceil(made / (len(history) - start))
-                of_start = sum(before) or start * epoch
-                stop_after(trainings, passes, of_start + made * window)
+                stop_after(trainings, passes, steps)
             train_stages(trainings, loader)
             baseline_network = trainings[-1].method.network
             fronts[name], found = _judged(baseline_network, tasks, validation, progress)

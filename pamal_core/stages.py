@@ -165,12 +165,11 @@ def stop_after(stages: Sequence[Stage], passes: int, steps: int) -> None:
     draw: in the same shares, with schedules and averages as planned. Raise InputError if these are
     too few for all stages."""
     *before, last = stages
-    number, window = -(-steps * last.options["epochs"] // passes), last.method.window
-    if before:
-        number = min(number, (steps - 1) // window)
-    if number < 1:
+    window, share = last.method.window, -(-steps * last.options["epochs"] // passes)
+    apart = min(share, (steps - len(before)) // window)
+    if apart < 1:
         raise InputError(f"A soup has more steps than the hook let pass. Found {steps}.")
-    numbers = [steps - number * window, number] if before else [number]
+    numbers = [steps - apart * window] * len(before) + [apart]
     for stage, number in zip(stages, numbers, strict=True):
         stage.options["on_step"] = partial(_stop, number)
 

@@ -11,8 +11,6 @@ import numpy as np
 from pamal_companion.plots.words import in_words
 from pamal_companion.runs.records import Record
 from pamal_companion.study import comparisons, equal_compute, frame, paper, registered, told
-from pamal_companion.study.claim import judge
-from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.hypotheses import FOUR, ONE
 from pamal_companion.study.measured import MeasuredRun
@@ -227,10 +225,9 @@ def of_the_soup(runs: Runs) -> str:
 
 def of_phn(runs: Runs) -> str:
     """Return the comparison with PHN after as many epochs; nothing where it is not open."""
-    judged = judge(FINDINGS[equal_compute.PHN], runs)
-    if judged.word != "open":
+    verdict, away = equal_compute.phn_minus_pamal(runs)
+    if verdict != "open":
         return ""
-    away = judged.estimate.replace("-0.0000", "0.0000")
     return with_minus(
         "**PHN, a hypernetwork, leaves you a choice, too.** With its best setting and a quarter of "
         "PaMaL's passes it is open which front is better, on validation and with three seeds of "
@@ -264,14 +261,12 @@ def of_tuning(runs: Runs) -> str:
         "penalty it is level, and with one draw behind. All these "
         f"leads are smaller than {WITHIN:g}, within which we would call two methods level.\n\n"
         "**If you want several networks, it matters more how you tune than which of PaMaL, LS and "
-        "a soup you train.** Two "
-        "registered comparisons say so. At 0.0006, a rate that is probably too high for twenty "
-        f"epochs, with {len(sweeps.asked.seeds)} seeds, four LS of five epochs each are ahead of "
-        "four networks from one run of PaMaL of twenty passes (hypervolume of PaMaL minus the "
-        f"sweep {four}), "
-        "and of all eleven. If every recipe has its best rate, sixteen passes and "
-        f"{len(tuned_alike.asked.seeds)} seeds, four points of the best variant of PaMaL are "
-        f"level with the sweep ({sweep}), with one LS and with a rewarded soup "
+        "a soup you train.** Two registered comparisons say so. At 0.0006, a rate that is probably "
+        f"too high for twenty epochs, with {len(sweeps.asked.seeds)} seeds, four LS of five epochs "
+        "each are ahead of four networks from one run of PaMaL of twenty passes (hypervolume of "
+        f"PaMaL minus the sweep {four}), and of all eleven. If every recipe has its best rate, "
+        f"sixteen passes and {len(tuned_alike.asked.seeds)} seeds, four points of the best variant "
+        f"of PaMaL are level with the sweep ({sweep}), with one LS and with a rewarded soup "
         "([which recipe](../results/beyond.html#census-16-passes))."
     )
 

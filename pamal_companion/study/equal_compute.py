@@ -480,11 +480,17 @@ def no_run_is_stuck() -> str:
     )
 
 
+def phn_minus_pamal(runs: Runs) -> tuple[str, str]:
+    """Return the word and the difference of both after as many epochs on MultiMNIST."""
+    judged = judge(FINDINGS[PHN], runs)
+    return judged.word, judged.estimate.replace("-0.0000", "0.0000")
+
+
 def against_phn(runs: Runs) -> str:
     """Return how PaMaL compares with PHN after as many epochs, and at equal compute."""
-    judged = judge(FINDINGS[PHN], runs)
-    if judged.word != "open":
-        raise ValueError(f"A sentence is written for {PHN!r} being open. Found {judged.word}.")
+    word, away = phn_minus_pamal(runs)
+    if word != "open":
+        raise ValueError(f"A sentence is written for {PHN!r} being open. Found {word}.")
     fairness = registered.known("fairness-front")
     estimate(fairness, f"{told.OURS} - PHN", "ahead")
     low, high = (100 * end for end in fairness.away("pamal", "phn").interval())
@@ -498,7 +504,7 @@ def against_phn(runs: Runs) -> str:
         "authors train it for 100. PaMaL with four draws has four times the passes after as many "
         "epochs. Still it is **open** which of the two has the better front. This was not "
         "registered, and is of validation and three seeds of PHN (hypervolume of PHN minus PaMaL "
-        f"{judged.estimate.replace('-0.0000', '0.0000')}).\n\n"
+        f"{away}).\n\n"
         f"At equal compute **PaMaL is ahead of PHN** on {FAIRNESS}, by {low:.1f} to {high:.1f} "
         f"points of average precision, and on Census (hypervolume of PaMaL minus PHN {people}). "
         "On these two PHN takes more than ten times as long, because in each step a second "
@@ -540,7 +546,7 @@ def with_more_tasks() -> str:
 
 
 def points_of(question: Question, count: int) -> int:
-    """Return of how many networks a front of PaMaL for so many tasks is."""
+    """Return the number of networks of a front of PaMaL for so many tasks."""
     names = of_tasks(question.records, count, "pamal")
     return len(next(iter(question.records[names[0]].values())).front("test"))
 

@@ -184,7 +184,7 @@ def stop_at_once(training):
 
 
 def test_baselines_make_the_passes_that_were_made(monkeypatch):
-    """Of 24 passes over a batch LS makes 24, a soup 10 + 2 * 7: of 90 it makes 44 + 2 * 23."""
+    """Count passes over a batch: of 24 a soup makes 10 + 2 * 7, as of 90 it makes 44 + 2 * 23."""
     steps = {}
     step = pamal.Method.step
 
