@@ -125,8 +125,8 @@ def learnt(runs: Runs, made: list[Setting]) -> str:
         f"and in {CONSTANT[2]} % on ethnicity. The worst of all {sum(len(f) for _, f in fronts)} "
         f"networks is right in {gender:.1f} % and {ethnicity:.1f} %. The loss on age of a constant "
         f"answer is {CONSTANT[0]}. Here {number} networks are worse, all in {in_words(len(worse))} "
-        f"runs of PaMaL with one draw, and at least {100 * share:.0f} % of their weights are those "
-        "of the member of ethnicity, which is hardly trained for age."
+        f"runs of PaMaL with one draw. In each of these networks the member of ethnicity, which "
+        f"is hardly trained for age, has a share α of at least {share:.1f}."
     )
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.plots.captions import NO_PENALTY, Winner
+from pamal_companion.plots.words import listed
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.fronts import middle
 from pamal_companion.study.measures import is_better_high, margin
-from pamal_companion.study.statistics import Sample, differences, spread, summary
+from pamal_companion.study.statistics import Sample, differences, minus, spread, summary
 from pamal_core.front import Front
 
 CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
@@ -199,16 +200,22 @@ def sampled(runs: Runs) -> pd.DataFrame:
 
 def drawn_in_words(runs: Runs) -> str:
     """Return how alike the members become, and how good the middle is, with the least p and the
-    largest, and which p has the largest hypervolume: means over seeds on test."""
-    means = sampled(runs).groupby("p").mean()
+    largest, and which p has the largest hypervolume: means over seeds on test. Add which other p it
+    cannot be told from."""
+    by_p = sampled(runs).groupby("p")
+    means = by_p.mean()
     few, many = means.index.min(), means.index.max()
     cosine, middles = means["cosine of the members"], means.filter(like="middle").mean(axis=1)
+    volumes = {p: its["hypervolume"].reset_index(drop=True) for p, its in by_p}
+    best = max(volumes, key=lambda p: volumes[p].mean())
+    apart = {p: minus(volumes[best], of).interval() for p, of in volumes.items() if p != best}
+    near = [f"p = {p:g}" for p, (low, _) in apart.items() if not low > 0]  # or not a number
     return (
         f"With p = {few:g} the members end with a cosine of {abs(cosine[few]):.2f}, and the "
         f"network in the middle has a mean accuracy of {100 * middles[few]:.1f} %. With p = "
         f"{many:g} the cosine is {abs(cosine[many]):.2f} and the accuracy of the middle "
-        f"{100 * middles[many]:.1f} %. The mean hypervolume is largest with p = "
-        f"{means['hypervolume'].idxmax():g}."
+        f"{100 * middles[many]:.1f} %. The mean hypervolume is largest with p = {best:g}"
+        + (f", but these seeds do not tell it from {listed(near)}." if near else ".")
     )
 
 

@@ -90,7 +90,7 @@ def test_a_link_of_a_question_shows_the_rows_it_speaks_of(open_runs, link, rows)
 def test_the_rows_behind_the_first_answer_have_its_numbers(open_runs):
     found = {row[2]: row[6].split(" ")[0] for row in shown(open_runs(LINKS[0]))}
     printed = "W = 4, λ = 5, printed sign, penalty as_released"
-    assert f"With that sign ours is {found[printed]}." in TEXT
+    assert f"rule for when the penalty counts, ours is {found[printed]}." in TEXT
     assert f"the text ours is {found['W = 4, λ = 5, ordered sign']}." in TEXT
 
 

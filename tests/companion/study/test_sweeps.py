@@ -175,6 +175,24 @@ def test_the_sampling_table_has_the_best_and_the_middle_of_the_front():
     assert row["hypervolume"].startswith(f"{np.mean(volumes):.4f}")
 
 
+@pytest.mark.parametrize(
+    ("apart", "said"),
+    [(0.0, "largest with p = 100, but these seeds do not tell it from p = 0.1 and p = 1."),
+     (0.1, "largest with p = 100, but these seeds do not tell it from p = 1.")],
+)  # fmt: skip
+def test_the_best_p_is_said_with_those_that_seeds_do_not_tell_it_from(apart, said):
+    """Two close p and one that is `apart`; a deviation of 0.01 over three seeds."""
+    heights = {0.1: 0.79 - apart, 1.0: 0.79, 100.0: 0.8}
+    made = [
+        record("census/pamal", [(height + 0.01 * seed, 0.5)] * 3, p=p, seed=seed)
+        for p, height in heights.items()
+        for seed in (-1, 0, 1)
+    ]
+    assert sweeps.drawn_in_words(runs_of(*made)).endswith(said)
+    alone = runs_of(*[one for one in made if one.seed == 0])
+    assert sweeps.drawn_in_words(alone).endswith("do not tell it from p = 0.1 and p = 1.")
+
+
 # PHN and COSMOS.
 
 

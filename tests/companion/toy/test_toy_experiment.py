@@ -3,7 +3,9 @@ steps: with fewer, pairs that cover the front at the end do not cover it yet."""
 
 import numpy as np
 import pytest
+from notebook_text import passage
 
+from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.toy import figures as toy_figures
 from pamal_companion.toy.outcomes import COVERED, VARIANTS, Outcome, answer, counts, pair_by_pair
@@ -13,6 +15,22 @@ from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
 
 PAMAL = [v.name for v in VARIANTS if v.method == "pamal"]
+
+
+def test_what_another_distance_would_count_is_that_of_the_record():
+    record = Record.read(grid.RESULTS / "toy/all_seed_0.json")
+    gaps = {
+        name: [run["gap"] for run in of["runs"].values()] for name, of in record.summary.items()
+    }
+    counted = {name: of["covering"] for name, of in record.summary.items()}
+    near = {name: sum(gap <= 0.1 for gap in its) for name, its in gaps.items()}
+    (changed,) = (name for name in near if near[name] != counted[name])
+    between = [gap for gap in gaps[changed] if 0.1 < gap <= record.summary[changed]["within"]]
+    said = passage("toy", "counts-text")
+    assert changed == "PaMaL, c = 0.1, loss balancing"
+    assert f"would count {near[changed]} pairs in place of {counted[changed]}" in said
+    far = f"because {len(between)} of its segments leave some point of the front"
+    assert f"{far} {min(between):.2f} to {max(between):.2f} away." in said
 
 
 @pytest.fixture(scope="module")
