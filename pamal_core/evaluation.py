@@ -18,7 +18,7 @@ from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front
 from pamal_core.inputs import runs_of, unchanged
 from pamal_core.loaders import Loader, no_batch, to_judge
-from pamal_core.network import Alpha, Network, check_network, check_num_tasks
+from pamal_core.network import Alpha, Network, check_network, check_num_tasks, check_order
 from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, sampled
 from pamal_core.skeleton import autocast_now, full_precision, put_back
@@ -84,12 +84,7 @@ def evaluate(
         network = cast(Network, network.module)
     check_network(network)
     check_names(tasks)
-    names, trained_as = [task.name for task in tasks], [*network.task_names]
-    if names != trained_as and sorted(names) == sorted(trained_as):
-        raise InputError(
-            f"`tasks` must be in the order of the training, {', '.join(trained_as)}: alphas mean "
-            f"these. Found {', '.join(names)}."
-        )
+    check_order(network, [task.name for task in tasks])
     check_num_tasks(network, len(tasks))
     calibration = network.calibration_for(calibration)
     if alphas is None:

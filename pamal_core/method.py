@@ -22,7 +22,7 @@ from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.balancing.base import check_result
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, runs_of, unchanged
-from pamal_core.network import Alpha, Network, check_network, check_num_tasks
+from pamal_core.network import Alpha, Network, check_network, check_num_tasks, check_order
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
 from pamal_core.skeleton import autocast_dtype, autocast_now, full_precision
@@ -57,7 +57,8 @@ class Method:
     them. A target that is None, or has no key, adds nothing: its loss is 0. Where each task has
     inputs of its own, a batch is {name: (inputs, target)}.
 
-    Raises InputError where the parts do not fit one another, such as a penalty in a window of one.
+    Raises InputError where the parts do not fit one another, such as a penalty in a window of one,
+    or tasks in another order than those of a network that was trained before.
     """
 
     network: Network
@@ -88,6 +89,7 @@ class Method:
                 f"Found window={self.window}, lam={penalty.lam}."
             )
         check_num_tasks(self.network, len(self.tasks))
+        check_order(self.network, self.names)
         for task in self.tasks:
             if isinstance(task.loss, nn.Module) and any(
                 p.requires_grad for p in task.loss.parameters()

@@ -1,7 +1,7 @@
 """The interface of a network: alpha to weights, weights and inputs to outputs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -101,6 +101,8 @@ class Network(nn.Module, ABC):
         network's own parameters, in the mode and with the running statistics that it has.
 
         `predict` is for serving, and `skeleton(theta, inputs)` for code that holds theta itself.
+        Raises RuntimeError if another thread is within this call: the weights of one alpha are in
+        the model at a time. Any thread may ask `predict`.
         """
         return self.skeleton(self.theta(alpha), inputs)
 
@@ -211,4 +213,14 @@ def check_num_tasks(network: Network, number: int) -> None:
         raise InputError(
             "There must be one task per column of `task_weights`, by default one per member. "
             f"Expected {network.num_tasks}, found {number}."
+        )
+
+
+def check_order(network: Network, names: Sequence[str]) -> None:
+    """Raise InputError where `names` are those of the network's tasks in another order."""
+    known = network.task_names
+    if tuple(names) != known and sorted(names) == sorted(known):
+        raise InputError(
+            f"`tasks` must be in the order of the training, {', '.join(known)}: alphas mean these. "
+            f"Found {', '.join(names)}."
         )

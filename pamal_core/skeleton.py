@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.amp.autocast_mode import is_autocast_available
+from torch.compiler import is_compiling
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -43,6 +45,10 @@ class _NotHeld:
 
 
 _NOT_HELD = _NotHeld()
+_IN_USE = (
+    "A network has the weights of one alpha at a time, and another thread is calling it: ask "
+    "`predict`, which any thread may, or give each thread a copy."
+)
 
 
 class Skeleton(nn.Module):
@@ -97,6 +103,7 @@ class Skeleton(nn.Module):
         for module, was_training in modes:
             module.training = was_training
         self._held: Weights | None = None
+        self._thread = 0
         self._install()
 
     def train(self, mode: bool = True) -> "Skeleton":
@@ -123,12 +130,18 @@ class Skeleton(nn.Module):
     def holding(self, theta: Weights) -> Iterator[None]:
         """Give the model the weights `theta` for the time of the `with` block. `forward` does so
         itself. Enter it around `backward`, too, if the model recomputes parts of its forward pass
-        there (activation checkpointing)."""
-        before, self._held = self._held, theta
+        there (activation checkpointing). Raise RuntimeError if another thread is within it."""
+        # A compiler does not trace the number of a thread.
+        before, thread = self._held, 0 if is_compiling() else threading.get_ident()
+        if before is not None and self._thread != thread:
+            raise RuntimeError(_IN_USE)
+        self._held, self._thread = theta, thread
         if before is not theta:
             self._install()
         try:
             yield
+            if self._held is not theta:  # both threads saw it free
+                raise RuntimeError(_IN_USE)
         finally:
             self._held = before
             if before is not theta:

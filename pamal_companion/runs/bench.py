@@ -16,9 +16,11 @@ what the file imports, are left out.
 import ast
 import hashlib
 import inspect
+import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -74,6 +76,8 @@ class Plan(NamedTuple):
     passes: int
     rate: float
     methods: dict[str, partial[Options]]
+    forgetful: frozenset[str]
+    """The methods of one's own that cannot go on from a checkpoint: their runs begin anew."""
 
 
 class Made(NamedTuple):
@@ -124,7 +128,9 @@ def _definitions(path: Path) -> Iterator[tuple[str, MethodRow | Experiment, str]
         raise InputError(f"Could not read {path}: {error.strerror}.") from None
     except (SyntaxError, ValueError) as error:
         raise InputError(f"{path} is not Python: {error}.") from None
-    digest = hashlib.sha256(text).hexdigest()[:8]
+    digest = hashlib.sha256(b"".join(_texts(path, {}))).hexdigest()[:8]
+    if (folder := str(path.resolve().parent)) not in sys.path:
+        sys.path.append(folder)  # what the file imports may lie beside it
     module = ModuleType(f"bench_{digest}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # where dataclasses and pydantic look names up
@@ -152,6 +158,22 @@ def _definitions(path: Path) -> Iterator[tuple[str, MethodRow | Experiment, str]
     yield from ((name, row, digest) for name, row in rows.items())
     if experiment is not None:
         yield experiment.name, experiment, digest
+
+
+def _texts(path: Path, seen: dict[Path, bytes]) -> Iterable[bytes]:
+    """Return the text of a file, and of those beside it that it imports."""
+    seen[path] = path.read_bytes()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(seen[path])):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            for name in names:
+                place = path.parent / name.partition(".")[0]
+                for other in (place.with_suffix(".py"), *sorted(place.glob("**/*.py"))):
+                    if other.exists() and other not in seen:
+                        _texts(other, seen)
+    return seen.values()
 
 
 def _methods(module: ModuleType) -> dict[str, MethodRow]:
@@ -278,9 +300,11 @@ def plan(
             f"makes one with all tasks and one for each. Found {passes} passes and {num_tasks} "
             "tasks: choose more `epochs`."
         )
-    methods = {}
+    methods, forgetful = {}, set()
     for method in found.methods:
-        window = _tried(experiment, splits, settle(method, epochs=1)())
+        window, forgets = _tried(experiment, splits, settle(method, epochs=1)())
+        if forgets:
+            forgetful.add(method)
         if passes % window:
             raise InputError(
                 f"{method} makes {window} passes an epoch, and {passes} on {experiment.name} "
@@ -290,7 +314,7 @@ def plan(
     lengths = {method: {"epochs": passes} for method in BESIDE}
     lengths |= {"pamal": {"epochs": usual.epochs or 0}, "soup": soup(passes, num_tasks)}
     methods |= {method: settle(method, **length) for method, length in lengths.items()}
-    return Plan(experiment, splits, passes, usual.lr, methods)
+    return Plan(experiment, splits, passes, usual.lr, methods, frozenset(forgetful))
 
 
 def soup(passes: int, num_tasks: int) -> dict[str, int]:
@@ -315,6 +339,8 @@ def _settled(
     """
     usual = experiment.options.of_the_paper.items()
     paper = {name: v for name, v in usual if name not in OF_DATA and affects(name, method)}
+    if experiment.name in found.experiments:  # as `fit` has it; the paper shares statistics
+        paper["batch_norm"] = "recalibrated"
     values = {"method": method, **paper, **given, **length}
     kind = experiment.options
     if digests := [found.digests[n] for n in (method, experiment.name) if n in found.digests]:
@@ -327,17 +353,34 @@ def _settled(
     return create
 
 
-def _tried(experiment: Experiment, splits: Splits, options: Options) -> int:
-    """Take one step of a method, and return its number of passes for each batch; raise
-    DivergedError if its loss or gradient is not finite."""
+def _tried(experiment: Experiment, splits: Splits, options: Options) -> tuple[int, bool]:
+    """Take one step of a method. Return its number of passes for each batch, and whether its
+    balancer remembers something that its `state_dict` lacks. Raise DivergedError if its loss or
+    gradient is not finite, and InputError if its tasks are not those of the experiment."""
     with Recorder(experiment, options, splits) as recorder:
         method, optimizer = recorder.method()
+        names = tuple(task.name for task in experiment.tasks_of(options))
+        if method.names != names:
+            raise InputError(
+                f"{options.method} must have the tasks of {experiment.name} in their order, "
+                f"{', '.join(names)}. Found {', '.join(method.names)}."
+            )
+        before = _memory(method.balancer)
         batch = next(iter(recorder.batches()))
         try:
             train(method, [batch], epochs=1, optimizer=optimizer, progress=False)
         except NonFiniteError as error:
             raise DivergedError(f"{options.method} on {experiment.name}: {error}") from None
-    return method.window
+    return method.window, _memory(method.balancer) != before
+
+
+def _memory(balancer: Balancer) -> bytes:
+    """Return what a balancer holds, if its `state_dict` has nothing of it."""
+    if balancer.state_dict():
+        return b""
+    with suppress(Exception):  # of what cannot be pickled
+        return pickle.dumps(vars(balancer))
+    return b""
 
 
 def make(plan: Plan, seeds: Sequence[int], out: Path) -> Made:
@@ -388,6 +431,8 @@ def _record(plan: Plan, method: str, rate: float, seed: int, out: Path) -> Recor
     setting: dict[str, Any] = {name: create.keywords[name] for name in names}
     place = out / plan.experiment.name / file_name(setting | {"lr": rate, "seed": seed})
     options = create(lr=rate, seed=seed, out=str(place))
+    if method in plan.forgetful:
+        RunFiles(place).checkpoint.unlink(missing_ok=True)
     try:
         return run(plan.experiment, options, plan.splits, keep_weights=False).record
     except NonFiniteError as error:

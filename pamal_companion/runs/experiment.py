@@ -27,7 +27,8 @@ class Experiment:
     `options` is the class of its options, `tasks` may be a function of them. `make_network(options,
     splits, extra)` makes one member for the data, freshly initialised, with `extra` more input
     features (or channels) than they have. `reference` is the point the hypervolume is taken from,
-    in the units of each task's first metric; a run may have fewer tasks.
+    in the units of each task's first metric; a run may have fewer tasks. InputError for one with
+    more numbers than there are tasks, and for `defaults` that are no options.
     `defaults` are the values of options that depend on whether the data are "full" or a "sample",
     `epochs` always among them; by default those of `options.by_data`. `halve_after` is the share of
     the epochs after which the learning rate is halved, once. `evaluation_batch` is the number of
@@ -45,6 +46,15 @@ class Experiment:
     halve_after: float | None = None
     evaluation_batch: int = 1000
 
+    def __post_init__(self) -> None:
+        for values in (self.defaults or {}).values():
+            self.options.check_values(values)
+        if not callable(self.tasks) and len(self.reference) > len(self.tasks):
+            raise InputError(
+                f"`reference` of {self.name} must have {len(self.tasks)} numbers, one for each "
+                f"task. Found {self.reference}."
+            )
+
     def tasks_of(self, options: Options) -> tuple[Task, ...]:
         """Return the tasks of a run with `options`."""
         return self.tasks(options) if callable(self.tasks) else self.tasks
@@ -56,7 +66,12 @@ class Experiment:
     def check(self, options: Options) -> None:
         """Raise InputError where `options` do not fit the tasks or this machine: before data are
         loaded, which may take a while."""
-        num_tasks, p = len(self.tasks_of(options)), options.p
+        tasks, p = self.tasks_of(options), options.p
+        if unjudged := [task.name for task in tasks if not task.metrics]:
+            raise InputError(
+                f"Each task must have a metric, by which it is judged. Found none of {unjudged[0]}."
+            )
+        num_tasks = len(tasks)
         if options.epochs is not None and options.shared_epochs is not None:
             check_start(options.shared_epochs, options.epochs)
         task_weights(options, num_tasks)

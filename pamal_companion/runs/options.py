@@ -8,7 +8,15 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from pamal_companion.data.places import user_path
 from pamal_companion.runs.files import named_record
@@ -208,6 +216,21 @@ class Options(BaseModel):
             raise InputError(" ".join(_explain(d, cls) for d in reversed(first.values()))) from None
 
     @classmethod
+    def check_values(cls, values: Mapping[str, Any]) -> None:
+        """Raise InputError, in one line, for a name that no option has, and for a value that the
+        option cannot have with any method."""
+        for name, value in values.items():
+            if name not in cls.model_fields:
+                raise InputError(_unknown(name, cls))
+            field = cls.model_fields[name]
+            kind: Any = Annotated[field.annotation, field]
+            try:
+                TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(value)
+            except ValidationError as error:
+                first = {**error.errors()[0], "loc": (name,)}
+                raise InputError(_explain(first, cls)) from None
+
+    @classmethod
     def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
         """Return the options that a notebook's `globals()` hold under their names, however they got
         there, and print them.
@@ -282,11 +305,15 @@ def _explain(details: Any, options: type[Options]) -> str:
         return str(details["ctx"]["error"])
     name = str(details["loc"][0])
     if details["type"] == "extra_forbidden":
-        known = options.known or options.model_fields
-        return f"Unknown parameter `{name}`. Known: {', '.join(known)}."
+        return _unknown(name, options)
     # "Input should be 1" and "Tuple should have at least 2 items after validation, not 1".
     expected = re.sub(r"^\w+ should | after validation, not \d+$", "", details["msg"])
     return f"`{name}` must {expected}. Found {name}={details['input']!r}."
+
+
+def _unknown(name: str, options: type[Options]) -> str:
+    """Return the sentence on a name that is no option."""
+    return f"Unknown parameter `{name}`. Known: {', '.join(options.known or options.model_fields)}."
 
 
 def parse_value(text: str) -> Any:

@@ -323,7 +323,9 @@ def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict
 
 
 def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
-    by_task = zip(front.objectives, front.spearman(), front.on("loss").spearman(), strict=True)
+    has_losses = all(f"{one.task}/loss" in front.table for one in front.objectives)
+    losses = front.on("loss").spearman() if has_losses else [float("nan")] * len(front.objectives)
+    by_task = zip(front.objectives, front.spearman(), losses, strict=True)
     correlations = [((o.name, metric), (f"{o.task}/loss", loss)) for o, metric, loss in by_task]
     comparable = len(front.objectives) == len(reference)
     return {

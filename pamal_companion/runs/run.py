@@ -45,7 +45,9 @@ def run(
         if recorder.record is None:
             method, optimizer = recorder.method()
             history = train(method, recorder.batches(), **recorder.training(method, optimizer))
-            network, tasks = method.network, method.tasks
+            network = method.network
+            # A method of one's own may train on losses of its own. All are judged alike.
+            tasks = experiment.tasks_of(recorder.options)
             fronts = {
                 part: evaluate(network, tasks, loader, **points)
                 for part, loader, points in recorder.parts()

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
@@ -12,7 +13,7 @@ from pamal_companion.plots import style
 from pamal_companion.plots.studies import methods_figure
 from pamal_companion.runs.records import Record
 from pamal_companion.study import comparisons, frame, paper
-from pamal_companion.study.measures import CHOSEN, margin
+from pamal_companion.study.measures import CHOSEN, margin, value
 from pamal_companion.study.statistics import WITHIN, number
 
 FRONT, NETWORK = "hypervolume ↑", "one network ↑"
@@ -65,7 +66,7 @@ def tables(
     """
     found = frame.runs(record for of_method in records.values() for record in of_method)
     named = {setting: printed(setting.method) for setting in found}
-    measures = _measures(next(iter(records.values()))[0])
+    measures = _measures([record for of_method in records.values() for record in of_method])
     judged = {name: measures[name] for name in (FRONT, NETWORK) if name in measures}
     means = comparisons.methods(named, found, measures)
     titled = {
@@ -95,15 +96,15 @@ def printed(method: str) -> str:
     return paper.PRINTED.get(method, method)
 
 
-def _measures(record: Record) -> dict[str, str]:
+def _measures(records: Sequence[Record]) -> dict[str, str]:
     """Return the measures of a table by their headings: the best of each objective, the hypervolume
-    and, if all objectives are to be large, that of the network one would choose."""
-    found = {
-        f"{name} {'↑' if way == 'max' else '↓'}": name for name, way in record.objectives.items()
-    }
+    and, if every record has one, that of the network one would choose."""
+    ways = records[0].objectives.items()
+    found = {f"{name} {'↑' if way == 'max' else '↓'}": name for name, way in ways}
     found[FRONT] = "hypervolume"
-    if {*record.objectives.values()} == {"max"}:
-        found[NETWORK] = CHOSEN + "hypervolume"
+    one = CHOSEN + "hypervolume"
+    if not any(np.isnan(value(record, one, "test")) for record in records):
+        found[NETWORK] = one
     return found
 
 

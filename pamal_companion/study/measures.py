@@ -48,7 +48,8 @@ def order(record: Record, split: str) -> float:
 
 def chosen(record: Record, split: str, measure: str) -> float:
     """Return a measure of the one network of the front that is best by that measure on validation:
-    the "hypervolume" from 0, NaN unless each objective is to be as large as can be, or a metric."""
+    the "hypervolume" from 0, NaN unless each objective is to be as large as can be and never below
+    0, or a metric."""
     choice = split.replace("test", "validation").replace("training", "validation")
     on_validation = _of_networks(record, choice, measure)
     if on_validation.isna().all():
@@ -63,8 +64,10 @@ def _of_networks(record: Record, split: str, measure: str) -> "pd.Series[float]"
     table = front.table.reset_index(drop=True)
     if measure != "hypervolume":
         return table.get(measure, pd.Series(np.nan, table.index))
-    volumes = table[[objective.name for objective in front.objectives]].prod(axis=1, skipna=False)
-    return volumes if all(front.maximise) else volumes * np.nan
+    achieved = table[[objective.name for objective in front.objectives]]
+    # The product of two numbers below 0 would be the larger, the worse they are.
+    is_area = all(front.maximise) and not (achieved < 0).any(axis=None)
+    return achieved.prod(axis=1, skipna=False) if is_area else table.index.to_series() * np.nan
 
 
 def ends(record: Record, variant: str) -> "pd.Series[bool]":
@@ -153,7 +156,8 @@ def check(measure: str, tasks: Sequence[str] = ()) -> None:
 
 def value(record: Record, measure: str, split: str) -> float:
     """Return a measure of a record, NaN where it has none."""
-    check(measure)
+    if measure not in record.objectives:  # which may be a metric of one's own
+        check(measure)
     if measure in MEASURES:
         number = MEASURES[measure](record, split)
     elif prefix := next(filter(measure.startswith, NAMED), ""):

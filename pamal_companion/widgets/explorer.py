@@ -16,10 +16,11 @@ from pamal_companion.runs.judging import calibration
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.widgets import explorer_data, html
+from pamal_core.errors import InputError
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, num_examples, to_device
-from pamal_core.network import Network
+from pamal_core.network import Network, check_num_tasks, check_order
 from pamal_core.simplex import on_simplex
 from pamal_core.statistics import Calibration
 from pamal_core.tasks import Task, outputs_by_task
@@ -67,11 +68,23 @@ class Explorer(anywidget.AnyWidget):
         beside: Mapping[str, Mapping[str, Any]] | None = None,
         about: str = "",
     ) -> None:
+        names = [task.name for task in tasks]
+        check_num_tasks(network, len(names))
+        check_order(network, names)
+        if (judged := [one.task for one in front.objectives]) != names:
+            raise InputError(
+                f"`front` must have the tasks {', '.join(names)}. Found {', '.join(judged)}."
+            )
+        if targets and len(targets) != len(names):
+            raise InputError(
+                f"There must be targets for each of {len(names)} tasks, or none. Found "
+                f"{len(targets)}."
+            )
         others = explorer_data.beside(front, beside or {})
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
         super().__init__(
-            tasks=[task.name for task in tasks],
+            tasks=names,
             alpha=front.choose().alpha.tolist(),
             points=explorer_data.points(front),
             beside=others,
@@ -79,8 +92,7 @@ class Explorer(anywidget.AnyWidget):
             about=about,
             pictures=explorer_data.pictures(inputs),
             names=[explorer_data.named(targets, i) for i in range(num_examples(inputs))],
-        )
-        self._measure()
+        )  # alpha is observed, so that it is measured once all is set
 
     def model(self) -> nn.Module:
         """Return the network at `alpha` as `export` has it, with BatchNorm as `calibration`
@@ -94,8 +106,6 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.observe("alpha")
     def _measure(self, _change: object = None) -> None:
         """Evaluate and predict at `alpha`; both reach the page in one message."""
-        if not self.points:
-            return  # alpha is set before the rest, in the constructor
         alpha, network, calibration = list(self.alpha), self._network, self._calibration
         point = network.alpha_tensor(alpha)[None].double().cpu().numpy()
         known = network.calibration_for(calibration)

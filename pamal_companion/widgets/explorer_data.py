@@ -88,8 +88,8 @@ def predictions(
 ) -> list[list[dict[str, Any]]]:
     """Return what a page shows of each input and task: for logits [n, classes] the class, its
     share, and with targets [n] whether it is right; for one logit of a label the same of 0 and 1,
-    for several those that hold; for one number its value; else the mean of the output; of outputs
-    that are not finite "nan"."""
+    for several those that hold; for one number its value; else, as for several numbers, the mean of
+    the output; of outputs that are not finite "nan"."""
     known: Sequence[Tensor | None] = targets or [None] * len(outputs)
     return [
         [
@@ -105,7 +105,7 @@ def _shown(task: Task, output: Tensor, target: Tensor | None) -> dict[str, Any]:
     output = output.detach().cpu()
     if task.chances is not None and output.ndim < 2:
         shares = task.chances(output.view(1, -1))[0]
-    elif output.ndim == 1 and len(output) > 1:
+    elif output.ndim == 1 and len(output) > 1 and not _are_numbers(task, target):
         shares = output.softmax(-1)
     else:
         return {"text": f"{output.mean().item():.3g}"}
@@ -130,6 +130,16 @@ def _shown(task: Task, output: Tensor, target: Tensor | None) -> dict[str, Any]:
         if there.any():
             row["right"] = bool((held == labels)[there].all())
     return row
+
+
+def _are_numbers(task: Task, target: Tensor | None) -> bool:
+    """Return whether several outputs for an example are numbers, and not the logits of classes: if
+    R2 judges them, or their target is floats that are no probabilities."""
+    if "R2" in (metric.name for metric in task.metrics):
+        return True
+    if target is None or target.ndim == 0 or not target.is_floating_point():
+        return False
+    return bool((target < 0).any() or abs(target.sum().item() - 1) > 1e-3)
 
 
 def network(ensemble: Network) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pamal_core.balancing.base import Balancer, Draw, check_result
-from pamal_core.errors import check_choice, check_number
+from pamal_core.errors import InputError, check_choice, check_number
 from pamal_core.weights import ByTask, Theta
 
 
@@ -21,12 +21,19 @@ class LossBalancer(Balancer):
         """Return the task weights [T] that replace `weights` [T]; called once per draw.
 
         `losses` [T] carry no gradient. A task without a label in the batch has a loss of exactly 0,
-        so guard a division by its loss.
+        so guard a division by its loss. Weights that are trained must come from `parameters()`,
+        else InputError.
         """
 
     def direction(self, draw: Draw) -> Theta:
         weights = self.reweigh(draw.losses.detach(), draw.weights)
         check_result(self.reweigh, "a weight for each task", weights, len(draw.losses))
+        if weights.requires_grad and not [*self.parameters()]:
+            raise InputError(
+                f"{type(self).__name__} must return from `parameters()` what its weights are made "
+                "of, so that the optimiser trains it, or detach the weights. Found weights with a "
+                "gradient, and no parameters."
+            )
         return draw.gradient(draw.penalised(weights) @ draw.losses)
 
 

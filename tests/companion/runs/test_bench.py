@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from commands_on_disk import ask, ask_json
 from made_up import front_of, staircase
+from made_up import record as made_up
 from scipy import stats
 
 from pamal_companion.plots.studies import methods_figure
 from pamal_companion.runs import bench
 from pamal_companion.runs.methods import METHODS, added
 from pamal_companion.runs.records import Record
+from pamal_companion.study import bench as bench_tables
 
 DATA = """
 from tiny_experiment import tiny
@@ -271,9 +273,183 @@ def test_the_members_of_a_front_of_ones_own_have_pamals_rate(write):
     assert {group["lr"] for group in optimizer.param_groups} == {1.0}
 
 
+# What is judged, and when a run begins anew
+
+OWN_LOSS = """
+from torch.nn import functional as F
+from pamal_core import Method, Task, WeightEnsemble
+
+def flat(tasks, make_network, shared) -> Method:
+    own = [Task(t.name, lambda o, y: 0.001 * F.cross_entropy(o, y), t.metrics) for t in tasks]
+    return Method(WeightEnsemble([make_network(), make_network()], shared=shared), own)
+"""
+
+
+def test_a_method_with_a_loss_of_its_own_is_judged_by_that_of_all(write):
+    found = bench.read(write(mine=OWN_LOSS, data=DATA))
+    tiny = found.experiments["tiny"]
+    with added(found.methods):
+        given = {"batch_size": 50, "epochs": 2}
+        record = bench.run(tiny, tiny.options.create(method="flat", **given)).record
+    losses = record.front("test").table.filter(like="/loss")
+    assert (losses > 0.1).all(axis=None)  # a thousandth of that is what it trains on
+    assert max(record.history[-1]["losses"]) < 0.01
+
+
+R2 = """
+from dataclasses import replace
+import torch
+from tiny_experiment import tiny
+from pamal_companion.experiments.models import SharedBottom
+from pamal_core import Metric, classification, regression
+from torch import nn
+
+error = Metric.mean("miss", lambda o, y: (o.argmax(1) != y).float().mean(), maximise=False)
+EXPERIMENT = replace(
+    tiny(),
+    tasks=(classification("first", metrics=[error]), regression("second", metrics=["R2"])),
+    make_network=lambda o, s, extra: SharedBottom(nn.Linear(4, 8), [nn.Linear(8, 2), nn.Linear(8, 1)]),
+    reference=(1.0, -50.0),
+)
+"""  # noqa: E501
+
+
+def test_metrics_of_ones_own_and_none_called_loss_are_judged(write):
+    files = write(mine=WORST, data=R2)
+    code, document, _ = ask_json("bench", *files, "--out", "out", *SMALL)
+    assert code == 0
+    (row,) = (row for row in document["tiny"][MEANS] if row["method"] == "WorstFirst")
+    found = [r for r in records(Path("out")).values() if r.method == "WorstFirst" and r.seed < 2]
+    miss = np.mean([record.front("test").table["first/miss"].min() for record in found])
+    assert row["first/miss ↓"].startswith(f"{miss:.4f}")
+    assert "one network ↑" not in row  # as an objective is to be small
+    assert found[0].summary["test"]["spearman"]["second/loss"] is None
+
+
+def test_the_product_of_objectives_below_0_is_no_measure():
+    """It would be the larger, the worse both are."""
+    good, bad = (made_up("census/ls", [two]) for two in ((0.9, 0.8), (-3.0, -4.0)))
+    assert bench_tables._measures([good])["one network ↑"] == "chosen hypervolume"
+    assert "one network ↑" not in bench_tables._measures([good, bad])
+
+
+def test_the_networks_of_data_of_ones_own_have_their_own_statistics(write):
+    found = bench.read(write(mine=WORST, data=DATA))
+    with added(found.methods):
+        plan = bench.plan(found.experiments["tiny"], found, 4, {"batch_size": 50})
+        shared = {"batch_size": 50, "batch_norm": "shared"}
+        asked = bench.plan(found.experiments["tiny"], found, 4, shared)
+        assert {make().batch_norm for make in plan.methods.values()} == {"recalibrated"}
+        assert {make().batch_norm for make in asked.methods.values()} == {"shared"}
+
+
+MEMORY = """
+from pamal_core.balancing import LossBalancer
+
+class Remembers(LossBalancer):
+    def __init__(self):
+        self.mean = None
+
+    def reweigh(self, losses, weights):
+        self.mean = losses if self.mean is None else 0.9 * self.mean + 0.1 * losses
+        return weights / self.mean
+"""
+KEPT = """
+    def state_dict(self):
+        return {"mean": self.mean}
+
+    def load_state_dict(self, state):
+        self.mean = state["mean"]
+"""
+
+
+@pytest.mark.parametrize("text", [MEMORY, MEMORY + KEPT], ids=["forgets", "keeps"])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(text, write, monkeypatch):
+    """Stop a run after an epoch of four. Without a state of its balancer it begins anew."""
+    found = bench.read(write(mine=text, data=DATA))
+    with added(found.methods):
+        plan = bench.plan(found.experiments["tiny"], found, 4, {"batch_size": 50})
+        assert plan.forgetful == ({"Remembers"} if text is MEMORY else set())
+        whole = bench._record(plan, "Remembers", 0.001, 0, Path("whole"))
+
+        def stop(recorder, training):
+            keep(recorder, training)
+            raise KeyboardInterrupt
+
+        keep = bench.Recorder.keep
+        monkeypatch.setattr(bench.Recorder, "keep", stop)
+        with pytest.raises(KeyboardInterrupt):
+            bench._record(plan, "Remembers", 0.001, 0, Path("again"))
+        monkeypatch.setattr(bench.Recorder, "keep", keep)
+        assert [*Path("again").glob("**/*.checkpoint*")]
+        again = bench._record(plan, "Remembers", 0.001, 0, Path("again"))
+    assert again.points == whole.points
+
+
+def test_what_a_file_imports_from_beside_it_counts(write, tmp_path, monkeypatch):
+    text = "from helper import POWER\n" + WORST.replace("losses /", "losses**POWER /")
+    write(mine=text, helper="import part.more\nPOWER = 1.0\n")
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/more.py").write_text("import helper\n")
+    monkeypatch.chdir(tmp_path.parent)  # it lies beside the file, not where one is
+    path = tmp_path / "mine.py"
+    digests = [bench.read([path]).digests["WorstFirst"]]
+    for changed, content in (("helper.py", "POWER = 1.0  # x\n"), ("part/more.py", "x = 1\n")):
+        (tmp_path / changed).write_text(content)
+        if changed == "helper.py":
+            write(helper="import part.more\nPOWER = 2.0\n")
+        digests.append(bench.read([path]).digests["WorstFirst"])
+    assert len({*digests}) == 3
+    assert digests[0] != bench.hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+
+
 # What is refused
 
 BAD = [
+    (
+        {
+            "mine": FRONT.replace("(network, tasks,", "(network, tasks[::-1],"),
+            "data": DATA,
+        },
+        "ordered must have the tasks of tiny in their order, first, second. Found second, first.",
+    ),
+    (
+        {
+            "data": DATA.replace("tiny()", "replace(tiny(), reference=(0.0, 0.0, 5.0))").replace(
+                "from", "from dataclasses import replace\nfrom", 1
+            )
+        },
+        "`reference` of tiny must have 2 numbers, one for each task. Found (0.0, 0.0, 5.0).",
+    ),
+    (
+        {
+            "data": DATA.replace(
+                "tiny()", 'replace(tiny(), defaults={"full": {"learning_rate": 1}})'
+            ).replace("from", "from dataclasses import replace\nfrom", 1)
+        },
+        "Unknown parameter `learning_rate`.",
+    ),
+    (
+        {
+            "data": DATA.replace(
+                "tiny()", 'replace(tiny(), defaults={"sample": {"lr": "8e-3"}})'
+            ).replace("from", "from dataclasses import replace\nfrom", 1)
+        },
+        "`lr` must be a valid number. Found lr='8e-3'.",
+    ),
+    (
+        {
+            "data": DATA.replace(
+                "tiny()",
+                "replace(tiny(), tasks=(classification('a', metrics=[]), classification('b')))",
+            ).replace(
+                "from",
+                "from dataclasses import replace\nfrom pamal_core import classification\nfrom",
+                1,
+            )
+        },
+        "Each task must have a metric, by which it is judged. Found none of a.",
+    ),
     ({"mine": "x = 1\n"}, "mine.py must define a subclass of Balancer, a function that returns"),
     ({"mine": WORST.replace("reweigh", "weigh")}, "Found none, and WorstFirst lacks reweigh."),
     ({"mine": "def f(:\n"}, "mine.py is not Python: invalid syntax"),

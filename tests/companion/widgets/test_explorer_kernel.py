@@ -314,6 +314,46 @@ def test_what_is_beside_the_front_must_be_finite_numbers(parts, value):
         explored(parts, beside=beside)
 
 
+def test_tasks_fronts_and_targets_that_do_not_fit_are_refused(parts):
+    network, tasks, data, loader, calibration, front = parts
+    others = [pamal.classification(f"other {t}") for t in range(len(tasks))]
+    also = pamal.evaluate(network, others, loader, front.alphas, calibration=calibration)
+    pamal.Method(network, tasks)
+    images, *targets = data[:4]
+    for given, message in (
+        ((tasks[::-1], front, images, *targets), "in the order of the training"),
+        ((tasks, also, images, *targets), "`front` must have the tasks"),
+        ((tasks[:-1], front, images), "one task per column"),
+        ((tasks, front, images, *targets[1:]), f"for each of {len(tasks)} tasks, or none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Explorer(network, *given, loader=loader, calibration=calibration)
+
+
+def test_it_opens_with_one_evaluation(parts):
+    network, tasks, data, loader, calibration, front = parts
+    asked = []
+
+    class Counted:
+        def __iter__(self):
+            asked.append(1)
+            return iter(loader)
+
+    opened = Explorer(network, tasks, front, *data[:4], loader=Counted(), calibration=calibration)
+    assert len(asked) == 1 and opened.measured["alpha"] == opened.alpha
+
+
+@pytest.mark.parametrize(
+    ("task", "target"),
+    [(pamal.regression("place"), None), (pamal.regression("place"), torch.tensor([0.2, 0.5])),
+     (pamal.regression("place", metrics=["loss"]), torch.tensor([0.2, -0.5]))],
+)  # fmt: skip
+def test_several_numbers_are_no_classes(task, target):
+    targets = [] if target is None else [target[None]]
+    (((shown,),),) = [explorer_data.predictions([task], [torch.tensor([[-0.25, 0.75]])], targets)]
+    assert shown == {"text": "0.25"}
+
+
 def test_numbers_of_numpy_beside_the_front_reach_the_page(parts):
     row = {"task 0/loss": np.float32(0.5), "task 1/loss": np.float64(2), "task 0/accuracy": 1}
     shown = explored(parts, beside={"LS": row})

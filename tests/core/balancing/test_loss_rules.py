@@ -7,12 +7,15 @@ import torch
 from pamal_core.balancing import (
     Draw,
     DynamicWeightAverage,
+    LossBalancer,
     MovingAverage,
     RandomWeighting,
     UncertaintyWeighting,
 )
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.errors import InputError
 from pamal_core.method import Method
+from pamal_core.tasks import Task
 
 WEIGHTS = torch.tensor([0.5, 0.5])
 
@@ -138,3 +141,35 @@ def test_rlw_is_uniform_on_average():
     draws = rule.reweigh(torch.rand(20000, 3), third.expand(20000, 3))
     torch.testing.assert_close(draws.sum(1), torch.ones(20000))
     torch.testing.assert_close(draws.mean(0), third, atol=0.01, rtol=0)
+
+
+class Twice(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x), super().forward(x)
+
+
+class Learned(LossBalancer):
+    """Weights that are made of a parameter; `given` is what `parameters` returns."""
+
+    def __init__(self, is_given):
+        self.scale = torch.nn.Parameter(torch.zeros(2))
+        self.given = [self.scale] if is_given else []
+
+    def parameters(self):
+        return self.given
+
+    def reweigh(self, losses, weights):
+        return weights * torch.exp(-self.scale)
+
+
+def test_weights_that_no_optimiser_would_train_are_refused():
+    def stepped(is_given):
+        network = WeightEnsemble([Twice(3, 2)], task_weights=[[0.5, 0.5]])
+        tasks = [Task(name, lambda o, t: (o - t).square().mean(), ()) for name in "ab"]
+        method = Method(network, tasks, balancer=Learned(is_given))
+        method.step((torch.ones(4, 3), torch.zeros(4, 2), torch.zeros(4, 2)), [1.0])
+        return method.balancer.scale.grad
+
+    with pytest.raises(InputError, match="must return from `parameters"):
+        stepped(False)
+    assert (stepped(True) < 0).all()  # of weights times losses by the logarithm of 1 / weight

@@ -69,6 +69,9 @@ def test_tasks_are_judged_in_the_order_of_the_training(names):
     average = torch.optim.swa_utils.AveragedModel(network)
     with pytest.raises(InputError, match=message):
         pamal.evaluate(average, tasks[::-1], [batch()])
+    with pytest.raises(InputError, match=message):  # else its members would be named anew
+        pamal.Method(network, tasks[::-1])
+    assert network.task_names == names
     others = [pamal.classification("a"), pamal.classification("b")]
     assert [o.task for o in pamal.evaluate(network, others, [batch()]).objectives] == ["a", "b"]
 

@@ -1,6 +1,7 @@
 """An exported network is the one that the front measured, running statistics included."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import jaxtyping
 import pytest
@@ -313,3 +314,33 @@ def test_threads_need_no_lock(serve):
         for share, output in zip(requests, pool.map(answer, requests), strict=True):
             torch.testing.assert_close(output, expected[share])
     torch.testing.assert_close(network.state_dict(), before, rtol=0, atol=0)
+
+
+def test_two_threads_in_one_call_are_refused():
+    """A thread enters while another one is within a call of the network, and never gets numbers of
+    its weights; nested calls of one thread, and calls one after another, go on."""
+    network, data = trained()
+    network.eval()
+    x, inside, leave = data[0][0][:4], Event(), Event()
+
+    def slow(_module, _inputs):
+        inside.set()
+        assert leave.wait(10)
+
+    handle = network.skeleton.model.register_forward_pre_hook(slow)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(network, x, [0.2, 0.8])
+        assert inside.wait(10)
+        with pytest.raises(RuntimeError, match="another thread is calling it: ask `predict`"):
+            network(x, [0.9, 0.1])
+        leave.set()
+        first = first.result()
+    handle.remove()
+    expected = network(x, [0.2, 0.8])
+    for one, other in zip(first, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    theta = network.theta([0.9, 0.1])
+    with network.skeleton.holding(theta):
+        nested = network(x, [0.2, 0.8])
+    for one, other in zip(nested, expected, strict=True):
+        torch.testing.assert_close(one, other)
