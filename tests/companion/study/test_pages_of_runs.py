@@ -307,7 +307,7 @@ def test_the_page_of_faces_counts_networks_that_are_worse_than_a_constant(runs):
     runs_of_these = {(name, draws) for name, draws, _ in worse}
     assert {draws for _, draws in runs_of_these} == {1} and len(runs_of_these) == 2
     assert f"Here {len(worse)} networks are worse, all in two runs of PaMaL with one draw" in text
-    assert f"at least {100 * min(share for *_, share in worse):.0f} % of their weights" in text
+    assert f"has a share α of at least {min(share for *_, share in worse):.1f}." in text
 
 
 def test_nothing_is_said_of_what_faces_learnt_without_runs(runs):

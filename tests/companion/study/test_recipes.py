@@ -189,10 +189,13 @@ def test_what_was_promised_is_said_there(name, page):
             assert f"{high} points." in text
         else:
             assert all(row["estimate"] in text for _, row in found.iterrows())
-    elif name == "census-front" and page.endswith(".ipynb"):
+    elif name in ("census-front", "multimnist-front") and page.endswith(".ipynb"):
         assert all(one in text for one in found["estimate"])
         assert text.index(found["estimate"].iloc[0]) < text.index(found["estimate"].iloc[1])
-    elif name == "census-front":  # the first page promises the word of the primary alone
+    elif name in (
+        "census-front",
+        "multimnist-front",
+    ):  # which promise it the word of the primary alone
         assert f"{name}: {found.index[0]}" in text
     elif name == "bottleneck-that-cannot-die":
         primary = [one.text for one in question.asked.asked if one.family == "primary"]
@@ -228,6 +231,7 @@ def test_seeds_at_which_a_single_network_is_too_unfair_are_counted(question):
 
 ONE, FOUR = "pamal-one-draw", "pamal-four-stratified"
 OF_THE_README = [
+    ("multimnist-front", 0, "pamal"),
     *(("forty-passes", place, ours) for place, ours in enumerate((ONE, FOUR, ONE, FOUR))),
     ("census-front", 0, "pamal"),
     ("fairness-front", 0, "pamal"),
@@ -286,8 +290,8 @@ def test_the_readme_marks_words_that_all_questions_would_change():
     number = whole.hypotheses
     assert f"\N{DAGGER} *open* if one corrects for all {number} questions at once." in text
     assert f"[the book](book/results/beyond.ipynb) has all {number}." in text
-    assert len({name for name, *_ in OF_THE_README}) == 5
-    assert "the main questions of five registrations" in text
+    assert len({name for name, *_ in OF_THE_README}) == 6
+    assert "the main questions of six registrations" in text
     for (name, place, _), (*_, word, _) in rows_of_the_readme():
         hypothesis, _ = registered.read(name).judged[place]
         would = hypothesis.text in [one.text for one in whole.changed.get(name, ())]
@@ -344,7 +348,7 @@ def test_one_family_of_all_is_holm_over_all():
         running = max(running, p[k] * (len(p) - rank))
         differs[k] = running < 0.05
     whole = registered.as_one_family(asked)
-    assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (67, 11)
+    assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (75, 12)
     changed = {(name, one.text) for name, family in whole.changed.items() for one in family}
     words = {q.name: registered.verdicts(q)["verdict"] for q in judged}
     for (name, one), still in zip(every, differs, strict=True):
@@ -395,24 +399,25 @@ def staircase(points):
 
 
 @pytest.mark.parametrize(
-    ("words", "folder", "settings"),
+    ("words", "settings"),
     [
-        ("PaMaL, four draws", "forty-passes", ["pamal-four-stratified"]),
-        ("one LS", "forty-passes", ["ls-0.002"]),
-        (
-            "sweep of four LS",
-            "one-run-against-a-sweep",
-            [f"multimnist-ls-0.{k}" for k in (2, 4, 6, 8)],
-        ),
+        ("PaMaL, p = 0.2", ["pamal"]),
+        ("PHN", ["phn"]),
+        ("one LS", ["ls"]),
+        ("sweep of four LS", [f"sweep-{k}" for k in (1, 2, 3, 4)]),
     ],
 )
-def test_other_code_finds_the_same_of_forty_passes(words, folder, settings):
+def test_other_code_finds_the_same_of_forty_passes(words, settings):
     """Four points that validation chooses, and for each digit the network that one would pick."""
     one = next(one for one in equal_compute.on_digits() if one.words == words)
     volumes, picked = [], []
-    for seed in range(20, 40):
+    for seed in range(40, 56):
         validation, test = (
-            [point for name in settings for point in accuracies(folder, name, seed, split)]
+            [
+                point
+                for name in settings
+                for point in accuracies("multimnist-front", name, seed, split)
+            ]
             for split in ("validation", "test")
         )
         rows = range(len(validation))
@@ -421,7 +426,7 @@ def test_other_code_finds_the_same_of_forty_passes(words, folder, settings):
         volumes.append(staircase(test[k] for k in best))
         picked.append([test[max(rows, key=lambda k: validation[k][d])][d] for d in (0, 1)])
     row = recipes.by_volume([one]).loc[words]
-    reach = t.ppf(0.975, 19) * np.std(volumes, ddof=1) / np.sqrt(20)
+    reach = t.ppf(0.975, 15) * np.std(volumes, ddof=1) / 4
     ends = [np.mean(volumes) - reach, np.mean(volumes) + reach]
     assert row["hypervolume ↑"] == "{:.4f} [{:.4f}, {:.4f}]".format(np.mean(volumes), *ends)
     at = [float(row[f"best at {digit} % ↑"]) for digit in ("top-left", "bottom-right")]
@@ -459,25 +464,25 @@ def test_what_twice_the_rate_gives_to_others_is_that_of_the_grid():
 
 def test_recipes_of_forty_passes_have_their_rates_and_the_best_is_first():
     every = equal_compute.on_digits()
-    found = recipes.by_volume(every, with_seconds=False)
-    assert "seconds" not in found and len(found) == 5
-    rates = {}
-    for name in ("forty-passes", "one-run-against-a-sweep"):
-        for row in tomllib.loads((FOLDER / f"{name}.toml").read_text())["settings"]:
-            rates[row["name"]] = float(re.search(r"lr=([\d.]+)", row["options"])[1])
+    found = recipes.by_volume(every)
+    assert len(found) == len(equal_compute.OF_DIGITS) == 8
+    rates = {
+        row["name"]: float(re.search(r"lr=([\d.]+)", row["options"])[1])
+        for row in tomllib.loads((FOLDER / "multimnist-front.toml").read_text())["settings"]
+    }
     assert found["hypervolume ↑"].str.split().str[0].astype(float).is_monotonic_decreasing
     for one in every:
         lr = rates[next(iter(one.records))]
-        in_adam = 2 * lr if one.words.startswith("PaMaL") else lr  # a member for each digit
+        of_its_own = one.words in ("PaMaL, p = 0.2", "PaMaL, one draw")
+        in_adam = 2 * lr if of_its_own else lr  # of members of their own, one for each digit
         assert float(one.rate.split(" of ")[0]) == pytest.approx(in_adam), one.words
 
 
 def test_a_picture_has_the_networks_on_test_of_the_recipes_that_it_names():
     drawn = recipes.fronts(equal_compute.on_digits(), ["one LS", "sweep of four LS"])
     assert [*drawn] == ["one LS", "sweep of four LS"]
-    assert [len(front.values) for front in drawn["one LS"]] == [1] * 20
-    expected = [accuracies("one-run-against-a-sweep", f"multimnist-ls-{w}", 20, "test")[0]
-                for w in (0.2, 0.4, 0.6, 0.8)]  # fmt: skip
+    assert [len(front.values) for front in drawn["one LS"]] == [1] * 16
+    expected = [accuracies("multimnist-front", f"sweep-{k}", 40, "test")[0] for k in (1, 2, 3, 4)]
     assert sorted(map(tuple, drawn["sweep of four LS"][0].values)) == sorted(expected)
 
 
