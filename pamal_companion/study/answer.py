@@ -86,7 +86,8 @@ def what_it_buys() -> str:
         "train four LS with different weights instead. We asked with averaged weights, one draw a "
         "step, one rate for both, and twenty seeds. On MultiMNIST one run of PaMaL is ahead of the "
         "four, probably because the rate is too low for runs as short as these: if every recipe "
-        "has its best rate, it is open which is better. On Census it is behind them at that rate, "
+        "has its best rate, it is open whether the best of five variants of PaMaL is better, and "
+        "the one of this comparison is worse. On Census it is behind them at that rate, "
         "and level if every recipe has its best one ([the comparisons](beyond.html))."
     )
 

@@ -433,6 +433,83 @@ def test_other_code_finds_the_same_of_forty_passes(words, settings):
     assert at == pytest.approx(100 * np.mean(picked, axis=0), abs=0.005)
 
 
+def points_of_digits(recipe, seed, split):
+    names = [f"{recipe}-{k}" for k in (1, 2, 3, 4)] if recipe in FOURS else [recipe]
+    return [p for name in names for p in accuracies("multimnist-front", name, seed, split)]
+
+
+def single_network(recipe):
+    """By seed the product of the accuracies of the network that one would choose for both."""
+    found = []
+    for seed in range(40, 56):
+        validation, test = (points_of_digits(recipe, seed, s) for s in ("validation", "test"))
+        best = max(range(len(test)), key=lambda k: validation[k][0] * validation[k][1])
+        found.append(test[best][0] * test[best][1])
+    return np.array(found)
+
+
+def from_a_corner(recipe, corner):
+    """By seed the area above (corner, corner) of the four points that validation chooses."""
+    found = []
+    for seed in range(40, 56):
+        validation, test = (
+            [tuple(max(x - corner, 0.0) for x in p) for p in points_of_digits(recipe, seed, s)]
+            for s in ("validation", "test")
+        )
+        fours = itertools.combinations(range(len(test)), min(4, len(test)))
+        best = max(fours, key=lambda four: staircase(validation[k] for k in four))
+        found.append(staircase(test[k] for k in best))
+    return np.array(found)
+
+
+def ends_of(away):
+    reach = t.ppf(0.975, len(away) - 1) * away.std(ddof=1) / np.sqrt(len(away))
+    return away.mean(), away.mean() - reach, away.mean() + reach
+
+
+def test_single_networks_on_digits_are_compared_as_other_code_does():
+    one = {name: single_network(name) for name in ("pamal", "today", "ls", *FOURS, "phn", "soup")}
+    text = equal_compute.for_digits()
+    for begins, ours, theirs, sign in (
+        ("is below one LS by ", "ls", "pamal", ""),
+        ("below that of the four LS by ", "sweep", "pamal", ""),
+        ("from one LS is better, by ", "from-one", "ls", ""),
+        ("(LS minus PaMaL ", "ls", "today", "+"),
+    ):
+        away = ends_of(one[ours] - one[theirs])
+        assert begins + "{:{s}.4f} [{:{s}.4f}, {:{s}.4f}]".format(*away, s=sign) in text
+    away = ends_of(one["sweep"] - one["pamal"])
+    assert "better than PaMaL's, by {:.4f} [{:.4f}, {:.4f}]".format(*away) in equal_compute.answer()
+    assert ends_of(one["phn"] - one["pamal"])[1] > 0 and ends_of(one["ls"] - one["pamal"])[1] > 0
+    assert "worse than that of PHN or one LS" in (ROOT / "book/index.md").read_text()
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert "[worse than that of PHN or one LS]" in readme
+    costs = f"{ends_of(one['today'] - one['pamal'])[0]:.4f} worse, which was not registered"
+    assert f"for both digits was {costs}" in readme
+    assert f"for both digits is {costs}" in passage("your_model", "methods")
+    assert ends_of(one["soup"] - one["pamal"])[1] > 0
+    assert "its network for both digits is better" in (ROOT / "book/ten_minutes.md").read_text()
+
+
+def test_the_lead_on_digits_is_one_from_the_reference_that_was_registered():
+    """From (0.9, 0.9) other recipes are above, and four short LS are above PaMaL with p = 1."""
+    names = ("pamal", "phn", "ls", "soup", "today", *FOURS)
+    area = {name: from_a_corner(name, 0.9) for name in names}
+    away = {name: ends_of(area["pamal"] - area[name]) for name in names if name != "pamal"}
+    assert {name for name, (_, _, high) in away.items() if high < 0} == {*FOURS}
+    assert {name for name, (_, low, _) in away.items() if low > 0} == {"ls"}
+    whole = {name: from_a_corner(name, 0.0) for name in ("today", "sweep", "ls")}
+    text = equal_compute.tuned_on_digits()
+    below = ends_of(whole["sweep"] - whole["today"])
+    assert "below four LS by {:.4f} [{:.4f}, {:.4f}]".format(*below) in text
+    above = ends_of(whole["today"] - whole["ls"])
+    assert "above one LS by {:.4f} [{:.4f}, {:.4f}]".format(*above) in text
+    said = f"by {below[0]:.4f}, which was not registered"
+    assert f"below the sweep {said}" in passage("your_model", "methods")
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"{below[0]:.4f} below the four LS, which was not registered" in readme
+
+
 def on_validation(recipe, rate):
     """The mean over three seeds of the largest hypervolume of four points, from the JSON."""
     volumes = []

@@ -332,7 +332,7 @@ def test_the_table_of_methods_has_registered_words():
     assert digits[f"{best} - a rewarded soup"] == "ahead"
     assert "the best variant of PaMaL is [ahead of PHN]" in text
     assert {of[f"{best} - PHN"] for of in (digits, people, fair)} == {"ahead"}
-    assert "the two are level on Census, and on MultiMNIST [it is open]" in text
+    assert "of PaMaL is level with the sweep on Census, and on MultiMNIST [it is open]" in text
     assert people[f"{best} - the best other recipe, a sweep of four LS"] == "level"
     assert digits[f"{best} - a sweep of four LS"] == "open"
     assert "on MultiMNIST [it is ahead]" in text  # draws near the members
