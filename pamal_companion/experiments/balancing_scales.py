@@ -44,7 +44,8 @@ def record(scales: Sequence[float], epochs: int, seed: int, balancing: Balancing
     options = CensusOptions.create(**fixed, tasks=questions, epochs=epochs, seed=seed, **balancing)
     pairs = zip(EXPERIMENT.tasks_of(options), scales, strict=True)
     tasks = tuple(scaled(task, scale) for task, scale in pairs)
-    return run(replace(EXPERIMENT, tasks=tasks), options).record
+    reference = EXPERIMENT.reference[: len(tasks)]
+    return run(replace(EXPERIMENT, tasks=tasks, reference=reference), options).record
 
 
 def records(scales: Sequence[float], epochs: int, seed: int) -> dict[str, Record]:
