@@ -128,7 +128,7 @@ def _definitions(path: Path) -> Iterator[tuple[str, MethodRow | Experiment, str]
         raise InputError(f"Could not read {path}: {error.strerror}.") from None
     except (SyntaxError, ValueError) as error:
         raise InputError(f"{path} is not Python: {error}.") from None
-    digest = hashlib.sha256(b"".join(_texts(path, {}))).hexdigest()[:8]
+    digest = hashlib.sha256(b"".join(_texts(path, text))).hexdigest()[:8]
     if (folder := str(path.resolve().parent)) not in sys.path:
         sys.path.append(folder)  # what the file imports may lie beside it
     module = ModuleType(f"bench_{digest}")
@@ -160,20 +160,28 @@ def _definitions(path: Path) -> Iterator[tuple[str, MethodRow | Experiment, str]
         yield experiment.name, experiment, digest
 
 
-def _texts(path: Path, seen: dict[Path, bytes]) -> Iterable[bytes]:
-    """Return the text of a file, and of those beside it that it imports."""
-    seen[path] = path.read_bytes()
+def _texts(path: Path, text: bytes) -> Iterable[bytes]:
+    """Return the `text` of a file, and those of the files beside it that it imports."""
+    texts, left = {path: text}, [path]
+    while left:
+        file = left.pop()
+        for name in _imported(texts[file]):
+            place = file.parent / name
+            for other in (place.with_suffix(".py"), *sorted(place.glob("**/*.py"))):
+                if other.exists() and other not in texts:
+                    texts[other] = other.read_bytes()
+                    left.append(other)
+    return texts.values()
+
+
+def _imported(text: bytes) -> Iterator[str]:
+    """Yield the packages and modules that a text imports; none of one that is no Python."""
     with suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(seen[path])):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            for name in names:
-                place = path.parent / name.partition(".")[0]
-                for other in (place.with_suffix(".py"), *sorted(place.glob("**/*.py"))):
-                    if other.exists() and other not in seen:
-                        _texts(other, seen)
-    return seen.values()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.partition(".")[0]
 
 
 def _methods(module: ModuleType) -> dict[str, MethodRow]:

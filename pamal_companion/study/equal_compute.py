@@ -5,6 +5,7 @@ records say otherwise.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -26,7 +27,6 @@ from pamal_companion.study.hypotheses import (
     numbers,
     of_tasks,
 )
-from pamal_companion.study.per_pass import Measure
 from pamal_companion.study.recipes import Contender, Recipe
 from pamal_companion.study.registered import Question, estimate
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, minus
@@ -192,8 +192,8 @@ BEHIND = ("one LS", "a sweep from one LS", "a rewarded soup")
 
 
 def single(recipe: str) -> "pd.Series[float]":
-    """Return by seed the hypervolume on test of the one network that you would choose from a recipe
-    of `digits`: that with the largest product of accuracies on validation."""
+    """Return the hypervolume on test, by seed, of the one network that you would choose from a
+    recipe of `digits`: that with the largest product of accuracies on validation."""
     records = recipes.of_recipe(digits(), recipe)
     volumes = {}
     for seed, pair in per_pass.pairs(records, records).items():
@@ -207,23 +207,13 @@ def singles(ours: str, theirs: str) -> Estimate:
     return minus(single(ours), single(theirs), paired=True)
 
 
-def from_the_best_corner(theirs: str) -> Estimate:
-    """Return the best variant of PaMaL minus a recipe of `digits` in hypervolume from (0.9, 0.9),
-    from which the four networks of each are chosen, too."""
-    measure = Measure((0.9, 0.9))
-    ours, other = (
-        pd.Series({seed: measure.value(pair) for seed, pair in found.four.items()})
-        for found in (
-            per_pass.chosen(digits().records, name, measure) for name in ("pamal", theirs)
-        )
-    )
-    return minus(ours, other, paired=True)
-
-
 def at_the_ends() -> str:
     """Return that the lead on MultiMNIST is one at the ends of the front. Raise ValueError unless
     it is gone from another reference."""
-    found = {name: from_the_best_corner(name).interval() for name in OF_DIGITS if name != "start"}
+    asked = digits().asked.model_copy(update={"reference": (0.9, 0.9)})
+    question = replace(digits(), asked=asked)
+    rivals = [name for name in OF_DIGITS if name not in ("pamal", "start")]
+    found = {name: question.away("pamal", name).interval() for name in rivals}
     below = {name for name, (_, high) in found.items() if high < 0}
     above = {name for name, (low, _) in found.items() if low > 0}
     is_so = [below == {"sweep", "from-one"}, above == {"ls"}]

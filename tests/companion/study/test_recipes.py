@@ -439,7 +439,7 @@ def points_of_digits(recipe, seed, split):
 
 
 def single_network(recipe):
-    """By seed the product of the accuracies of the network that one would choose for both."""
+    """Return the product of accuracies, by seed, of the network that one would choose for both."""
     found = []
     for seed in range(40, 56):
         validation, test = (points_of_digits(recipe, seed, s) for s in ("validation", "test"))
@@ -449,7 +449,7 @@ def single_network(recipe):
 
 
 def from_a_corner(recipe, corner):
-    """By seed the area above (corner, corner) of the four points that validation chooses."""
+    """Return the area above (corner, corner), by seed, of the four points that validation chose."""
     found = []
     for seed in range(40, 56):
         validation, test = (
@@ -492,7 +492,7 @@ def test_single_networks_on_digits_are_compared_as_other_code_does():
 
 
 def test_the_lead_on_digits_is_one_from_the_reference_that_was_registered():
-    """From (0.9, 0.9) other recipes are above, and four short LS are above PaMaL with p = 1."""
+    """Find others above from (0.9, 0.9), and four short LS above PaMaL with p = 1 from (0, 0)."""
     names = ("pamal", "phn", "ls", "soup", "today", *FOURS)
     area = {name: from_a_corner(name, 0.9) for name in names}
     away = {name: ends_of(area["pamal"] - area[name]) for name in names if name != "pamal"}

@@ -322,7 +322,7 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
 
 
 def test_the_table_of_methods_has_registered_words():
-    """Those of the comparisons in which every recipe has its best rate."""
+    """Read the words of the comparisons in which every recipe has its best rate."""
     best, text = "the best variant of PaMaL", passage("your_model", "methods")
     names = "multimnist-front", "census-front", "fairness-front"
     digits, people, fair = (registered.verdicts(registered.known(n))["verdict"] for n in names)
