@@ -123,7 +123,8 @@ def fit(
     label of.
     Raises InputError before training for what cannot be right, such as NaN in inputs or a loss that
     is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate` do. An
-    error of a baseline becomes a note.
+    error of a baseline becomes a note, and so does an interrupt (Ctrl-C) while one trains: it ends
+    the comparison, and the front is returned.
     """
     names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
     check_gradients()
@@ -231,6 +232,9 @@ def fit(
             found = [str(error)]
         except Exception as error:  # of a schedule of your own, say: the front is not lost with it
             found = [f"{type(error).__name__}: {error}"]
+        except KeyboardInterrupt:
+            note([f"{name}: interrupted, so that nothing is compared with it or what follows it."])
+            break
         note(f"{name}: {text}" for text in found)
     told = _told(start, epochs, soup, rule)
     rate_of = None if training.get("optimizer") is not None else rate

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 
 import torch
@@ -98,7 +99,7 @@ class LowRankEnsemble(Network):
         factors = alpha[:, None, None] * (self.scaling / self.rank)
         weights: Weights = {}
         for name in self.skeleton.places:
-            weight: Tensor = self.base.get_parameter(name)
+            weight: Tensor = attrgetter(name)(self.base)
             if name in self.matrices:
                 A, B = self.adapter(name)
                 # [out, M * rank], so that the product also sums over the members
@@ -114,7 +115,9 @@ class LowRankEnsemble(Network):
 
     def adapter(self, name: str) -> tuple[Tensor, Tensor]:
         """Return A [M, rank, in, ...] and B [M, out, rank] of the weight `name` [out, in, ...]."""
-        return self.adapters.get_parameter(f"{name}.A"), self.adapters.get_parameter(f"{name}.B")
+        # `get_parameter` would refuse the tensors that `torch.func.functional_call` puts there.
+        both: tuple[Tensor, Tensor] = attrgetter(f"{name}.A", f"{name}.B")(self.adapters)
+        return both
 
     @torch.no_grad()
     def export_adapters(self, folder: str | Path) -> None:

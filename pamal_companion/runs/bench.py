@@ -39,6 +39,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import file_name, run
 from pamal_core.balancing import Balancer
 from pamal_core.errors import InputError, check_choice
+from pamal_core.evaluation import evaluate
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.stages import epochs_beside
 from pamal_core.training import train
@@ -287,8 +288,10 @@ def plan(
     - `epochs`: those of PaMaL, None for the paper's.
     - `given`: other options of every run.
 
-    Each method of one's own takes a step, and nothing is written. Raise InputError if its loss or
-    gradient is not finite, if the passes do not suit a method, and if an option is wrong.
+    Each method of one's own takes a step, a network for an experiment of one's own is judged before
+    it is trained, and nothing is written: what fails there would fail after the first training.
+    Raise InputError if a loss or gradient is not finite, if the passes do not suit a method, and if
+    an option is wrong.
     """
     if own := sorted(DECIDED & given.keys()):
         raise InputError(f"`{own[0]}` is decided by the command. Found {given[own[0]]!r}.")
@@ -308,6 +311,8 @@ def plan(
             f"makes one with all tasks and one for each. Found {passes} passes and {num_tasks} "
             "tasks: choose more `epochs`."
         )
+    if experiment.name in found.experiments:
+        _judged(experiment, splits, settle("ls", epochs=1)())
     methods, forgetful = {}, set()
     for method in found.methods:
         window, forgets = _tried(experiment, splits, settle(method, epochs=1)())
@@ -380,6 +385,14 @@ def _tried(experiment: Experiment, splits: Splits, options: Options) -> tuple[in
         except NonFiniteError as error:
             raise DivergedError(f"{options.method} on {experiment.name}: {error}") from None
     return method.window, _memory(method.balancer) != before
+
+
+def _judged(experiment: Experiment, splits: Splits, options: Options) -> None:
+    """Judge a network that is not trained, by the metrics and on the data that judge all runs."""
+    with Recorder(experiment, options, splits) as recorder:
+        network, tasks = recorder.method()[0].network, experiment.tasks_of(options)
+        for _, loader, points in recorder.parts():
+            evaluate(network, tasks, loader, **points)
 
 
 def _memory(balancer: Balancer) -> bytes:

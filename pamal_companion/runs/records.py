@@ -263,10 +263,18 @@ def versions() -> dict[str, str]:
 
 def about(experiment: str, options: Options, data: str) -> dict[str, Any]:
     """Return the fields of a record that say what a run with the resolved `options` is, and its
-    key."""
+    key. Raise InputError for an option that no record can hold, before the run is made."""
+    written = options.of_method()
+    try:
+        _plain(written)
+    except ValueError as error:
+        name, _, must = str(error).partition(": ")
+        raise InputError(
+            f"`{name}` {must}, because records hold no other options. Found {written[name]!r}."
+        ) from None
     fields = {"experiment": experiment, "method": options.method, "seed": options.seed}
     fields |= {"options": options.identity(), "data": data}
-    return fields | {"options": options.of_method(), "key": run_key(fields)}
+    return fields | {"options": written, "key": run_key(fields)}
 
 
 def variant_of(about: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -154,6 +154,17 @@ def test_the_gradient_is_that_of_autograd_through_the_sum_of_products(make, bala
         torch.testing.assert_close(parameter.grad, expected, rtol=1e-5, atol=1e-8, msg=name)
 
 
+def test_torchs_functional_call_runs_it_with_other_weights():
+    network = LowRankEnsemble(convolutional(), 2, rank=2, train_base=True, peft=False).eval()
+    other = redrawn(copy.deepcopy(network))
+    x = batches(1)[0][0]
+    outputs = torch.func.functional_call(network, dict(other.named_parameters()), (x, ALPHA))
+    for found, expected in zip(outputs, other(x, ALPHA), strict=True):
+        assert torch.equal(found, expected)
+    for found, before in zip(outputs, network(x, ALPHA), strict=True):
+        assert not torch.equal(found, before)
+
+
 def test_of_full_rank_on_zeros_it_has_the_front_of_a_weight_ensemble():
     """Every matrix has four rows, B is the identity and A the matrix; there are no vectors."""
 

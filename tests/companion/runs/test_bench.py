@@ -326,6 +326,17 @@ def test_metrics_of_ones_own_and_none_called_loss_are_judged(write):
     assert found[0].summary["test"]["spearman"]["second/loss"] is None
 
 
+def test_a_metric_that_fails_says_so_before_the_first_training(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "run", None)
+    text = R2.replace("o.argmax(1) != y", "o.argmax(1) != y[:, 7]")
+    with pytest.raises(IndexError, match="too many indices"):
+        found = bench.read(write(data=text))
+        bench.plan(found.experiments["tiny"], found, 4, {"batch_size": 50})
+    found = bench.read(write(data=R2))
+    bench.plan(found.experiments["tiny"], found, 4, {"batch_size": 50})
+    assert not [*tmp_path.glob("**/*.json")]
+
+
 def test_the_product_of_objectives_below_0_is_no_measure():
     """It would be the larger, the worse both are."""
     good, bad = (made_up("census/ls", [two]) for two in ((0.9, 0.8), (-3.0, -4.0)))
@@ -405,6 +416,16 @@ def test_what_a_file_imports_from_beside_it_counts(write, tmp_path, monkeypatch)
 
 # What is refused
 
+NAMED = """
+from dataclasses import replace
+from tiny_experiment import tiny
+from pamal_companion.runs.options import Options
+
+class Own(Options):
+    widths: dict[str, int] = {"body": 8}
+
+EXPERIMENT = replace(tiny(), options=Own)
+"""
 BAD = [
     (
         {
@@ -488,6 +509,10 @@ BAD = [
         "WorstFirst on tiny: Stopped in epoch 1, step 1. All losses are finite but their gradient",
     ),
     ({"mine": FRONT.replace("window=2", "window=3"), "data": DATA}, "ordered makes 3 passes"),
+    (
+        {"data": NAMED},
+        "`widths` must be a number, a text or a list of such, because records hold no other",
+    ),
     ({"mine": WORST}, "Found neither."),
 ]
 

@@ -371,6 +371,35 @@ def test_an_error_of_a_baseline_leaves_the_front():
     assert "LS: IndexError: list index out of range" in found.notes
 
 
+def test_an_interrupt_of_a_baseline_leaves_the_front_and_what_was_compared():
+    """A schedule is made for the network, LS, and the two trainings of the soup, in this order."""
+    made = []
+
+    def scheduler(optimizer):
+        made.append(optimizer)
+        number = len(made)
+
+        def factor(epoch):
+            if number == 3 and epoch == 1:
+                raise KeyboardInterrupt
+            return 1.0
+
+        return LambdaLR(optimizer, factor)
+
+    with pytest.warns(UserWarning, match="soup: interrupted, so that nothing is compared with it"):
+        found = fitted(baseline="both", scheduler=scheduler)
+    assert [*found.baselines] == ["LS"] and len(made) == 4
+    assert found.front.table.equals(fitted().front.table)
+
+
+def test_an_interrupt_of_the_network_is_one():
+    def stop(training):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fitted(baseline="ls", on_epoch=stop)
+
+
 @pytest.mark.parametrize(
     ("baseline", "names"),
     [("ls", ["LS"]), ("soup", ["soup"]), ("both", ["LS", "soup"]), (None, [])],
