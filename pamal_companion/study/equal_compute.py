@@ -98,19 +98,17 @@ def no_better_at_the_rate_of_one_draw() -> str:
 
 
 def short_runs_at_twice_the_rate() -> str:
-    """Return what a sweep on MultiMNIST gains by twice its rate in the grid. Raise ValueError
-    unless it gains more than what PaMaL is ahead by in `sweeps`, and is still below PaMaL."""
+    """Return by how much PaMaL is above a sweep on MultiMNIST in the grid, at one rate and if the
+    sweep has twice that. Raise ValueError unless it is both times, and by less at twice."""
     found = volumes_by_rate()
     low, high = found["sweep"]["0.002"], found["sweep"]["0.004"]
-    registered_as = "MultiMNIST: four points of PaMaL - four LS"
-    (lead,) = (h.away.value for h in registered.hypotheses(sweeps()) if h.text == registered_as)
     ours = found["pamal-one-p1"]["0.002"]
-    if not (high - low > lead and ours > high):
+    if not low < high < ours:
         raise ValueError(f"A sentence is written for other numbers. Found {low}, {high}, {ours}.")
     return (
-        "In a grid with three other seeds, which judges nothing, the sweep had 0.004 later. On "
-        f"validation that gives it {high - low:.4f} more than 0.002, which is more than the whole "
-        f"lead, so that it is {ours - high:.4f} below PaMaL with one draw."
+        "In a grid with three other seeds, which judges nothing, the sweep had 0.004 later. There, "
+        f"on validation, PaMaL with one draw is above it by {ours - low:.4f} if both have "
+        f"0.002, and by {ours - high:.4f} if the sweep has 0.004."
     )
 
 
@@ -217,8 +215,9 @@ def at_the_ends() -> str:
     below = {name for name, (_, high) in found.items() if high < 0}
     above = {name for name, (low, _) in found.items() if low > 0}
     is_so = [below == {"sweep", "from-one"}, above == {"ls"}]
-    ls, sweep = singles("ls", "pamal"), singles("sweep", "pamal")
-    is_so += [ls.interval()[0] > 0, sweep.interval()[0] > 0]
+    apart = {name: singles(name, "pamal") for name in OF_DIGITS if name != "pamal"}
+    is_so += [away.interval()[0] > 0 for away in apart.values()]
+    ls, phn, sweep = (bracket(apart[name], sign="") for name in ("ls", "phn", "sweep"))
     if not all(is_so):
         raise ValueError(f"The sentences are written for other numbers. Found {is_so}.")
     return (
@@ -227,9 +226,9 @@ def at_the_ends() -> str:
         "below both sweeps, and above one LS alone. In the picture it reaches furthest at its "
         "ends; between them PHN's line, that of the four LS and the marks of one LS lie beyond it. "
         "The reason is probably that with p = 0.2 most draws lie near a member, so that the middle "
-        "is hardly trained. The network that you would choose for both digits is below one LS by "
-        f"{bracket(ls, sign='')}, and below that of the four LS by {bracket(sweep, sign='')}. None "
-        "of this was registered."
+        "is hardly trained. The network that you would choose for both digits is below that of "
+        f"every other recipe here: below one LS by {ls}, below that of PHN by {phn}, and below "
+        f"that of the four LS by {sweep}. None of this was registered."
     )
 
 
@@ -359,8 +358,10 @@ def tuned_alike() -> str:
     return (
         "Each recipe makes 16 passes and averages its weights. It has the rate that is best on "
         "validation at three other seeds, of three rates and further ones wherever the best was at "
-        "an end. Of PaMaL we tried five variants, of PHN two. The best variant of PaMaL has four "
-        "stratified draws per step, and is **level** with every recipe but PHN: with "
+        "an end. Of PaMaL we tried five variants, of PHN two. The *best* variant is the one that "
+        "was best there; on test another one may have the higher mean, as here. It has four "
+        "stratified "
+        "draws per step, and is **level** with every recipe but PHN: with "
         f"{listed(others)}. PaMaL from a shared start is level with PaMaL with one draw ({start}). "
         f"PHN has {len(question.paths['phn'])} of the {len(question.asked.seeds)} seeds, because "
         "it takes more than ten times as long; its best rate is the lowest of four, and we tried "
@@ -466,7 +467,8 @@ def against_one_ls() -> str:
         "would choose from PaMaL's front. **With four stratified draws PaMaL and LS are level** "
         f"(hypervolume {four}). With one draw it is open whether PaMaL is better ({one}); about "
         f"{seeds} seeds would tell.\n\n"
-        "What LS cannot give you is a network for one digit. The ones that you would pick from the "
+        "One LS with equal weights gives you no network for one digit. The ones that you would "
+        "pick from the "
         f"front of four draws read {first:.1f} % and {second:.1f} % of the digits, the network of "
         f"LS {ls[0]:.1f} % and {ls[1]:.1f} %. The reason is in the method: the nearer a network is "
         "to a member, the more the task of this member counted when the network was trained. This "
@@ -596,10 +598,10 @@ def with_more_tasks() -> str:
         "and 24 passes in all for one run of PaMaL and for the sweep. Two LS have 12 epochs each, "
         "eight LS have 3.\n\n"
         f"**With two tasks PaMaL is behind the sweep** (hypervolume {away[2]}). With four it is "
-        f"open which is better ({away[4]}), and **with eight PaMaL is ahead** ({away[8]}). The "
-        "last two differences are smaller than the margin, and all runs have one rate of 0.0006, "
-        "which we did not tune. With eight tasks PaMaL's front has "
-        f"{points_of(question, 8)} networks, and a sweep eight. On a task, in the mean over tasks, "
+        f"open which is better ({away[4]}), and **with eight PaMaL is ahead** ({away[8]}), but "
+        f"with {points_of(question, 8)} networks against eight. The last two differences are "
+        "smaller than the margin, and all runs have one rate of 0.0006, which we did not tune. On "
+        "a task, in the mean over tasks, "
         f"the best network of PaMaL is {-points[2]:.2f} points worse with two tasks and "
         f"{points[8]:.2f} points better with eight. Shorter runs of LS are the likely reason. They "
         "are no proof, because the tasks change with their number, too. And PaMaL has to hold as "

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pamal_companion.plots import words
 from pamal_companion.plots.captions import NO_PENALTY, Winner
-from pamal_companion.plots.words import listed
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.fronts import middle
@@ -215,7 +215,7 @@ def drawn_in_words(runs: Runs) -> str:
         f"network in the middle has a mean accuracy of {100 * middles[few]:.1f} %. With p = "
         f"{many:g} the cosine is {abs(cosine[many]):.2f} and the accuracy of the middle "
         f"{100 * middles[many]:.1f} %. The mean hypervolume is largest with p = {best:g}"
-        + (f", but these seeds do not tell it from {listed(near)}." if near else ".")
+        + (f", but these seeds do not tell it from {words.listed(near)}." if near else ".")
     )
 
 
@@ -256,6 +256,14 @@ def backwards_in_words(found: pd.DataFrame) -> str:
         f"rises (S < \N{MINUS SIGN}0.5), and **{(low['order'] < 0).sum()} of these run "
         "backwards**."
     )
+
+
+def seeds_in_words(runs: Runs, *methods: str) -> str:
+    """Return how many seeds the settings of `methods` have: "three seeds", or "one to three seeds"
+    if some have fewer than others."""
+    counts = [len(by_seed) for setting, by_seed in runs.items() if setting.method in methods]
+    ends = sorted({min(counts), max(counts)})
+    return f"{' to '.join(map(words.in_words, ends))} seed{'s' if ends[-1] > 1 else ''}"
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:

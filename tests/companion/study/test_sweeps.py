@@ -218,6 +218,24 @@ def test_a_sweep_has_the_means_over_the_seeds_of_each_setting():
     assert one.hypervolume == pytest.approx(np.mean(volumes))
 
 
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [((1, 1), "one seed"), ((3, 3), "three seeds"), ((1, 3, 2), "one to three seeds")],
+)
+def test_how_many_seeds_is_said_of_the_settings_of_a_method(counts, said):
+    points = HAND_MADE["in order"]
+    made = [
+        cosmos(points, seed, lam=1.0 + k)
+        for k, number in enumerate(counts)
+        for seed in range(number)
+    ]
+    others = [cosmos(points, seed, "census/phn") for seed in range(14)]
+    found = runs_of(*made, *others)
+    assert sweeps.seeds_in_words(found, "cosmos") == said
+    assert sweeps.seeds_in_words(found, "phn") == "14 seeds"
+    assert sweeps.seeds_in_words(found, "cosmos", "phn") == f"{said.split()[0]} to 14 seeds"
+
+
 def test_a_setting_whose_metric_never_moves_in_one_seed_meets_no_threshold():
     stuck = cosmos([(0.9, 0.9), (0.9, 0.95)], seed=1)
     found = sweeps.swept("cosmos_census", runs_of(cosmos(HAND_MADE["in order"]), stuck))
