@@ -76,6 +76,9 @@ def evaluate(
       `train` kept, or else the shared ones, with a warning where they misjudge the ends.
     - `progress`: whether there is a bar once it takes more than ten seconds.
 
+    A model that carries a state from batch to batch would get that of the alpha before: let it
+    begin each batch anew.
+
     A warning names the tasks and alphas whose metrics are not finite. Raises InputError where the
     tasks are in another order than in training or of another number than the network has, and where
     something writes into the inputs or the targets.
@@ -93,7 +96,7 @@ def evaluate(
         points = np.atleast_2d(network.alpha_array(alphas))
     table = measure(network, tasks, loader, points, calibration, progress)
     trained = [tasks[t] for t in network.trained_tasks]
-    task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
+    task_weights = network.task_weights[:, network.trained_tasks].cpu().double().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
     for text in not_finite(front, network.task_weights.dtype):
         warnings.warn(text, stacklevel=3)  # past the decorator of torch
@@ -165,7 +168,8 @@ def measure(
                     with unchanged([inputs, targets]):
                         with caller:
                             outputs = skeleton(theta, inputs)
-                        _gather(judged, by_task(tasks, outputs, targets), total)
+                        with unchanged([outputs]):
+                            _gather(judged, by_task(tasks, outputs, targets), total)
     if batch is None:
         raise no_batch(argument)
     rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import is_
 from typing import Any, TypeGuard
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, is_tensor
 from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
@@ -22,17 +23,29 @@ each task has inputs of its own, through which the network runs one after the ot
 
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments in order and the arguments by name for a model that gets `inputs`."""
+    """Return the arguments in order and the arguments by name for a model that gets `inputs`. Their
+    dicts and lists are new ones, because a model may write into them, and runs at other alphas,
+    too."""
     if isinstance(inputs, Mapping):
-        return (), dict(inputs)
+        return (), {name: _again(part) for name, part in inputs.items()}
     if _is_several(inputs):
-        return tuple(inputs), {}
+        return tuple(map(_again, inputs)), {}
     return (inputs,), {}
+
+
+def _again(part: Any) -> Any:
+    """Return `part` with new dicts and lists, but the same tensors."""
+    if type(part) is dict:
+        return {name: _again(value) for name, value in part.items()}
+    if type(part) is list:
+        return [*map(_again, part)]
+    return part
 
 
 def by_name(outputs: Any) -> Any:
     """Return the outputs of a model as a dict if they are a named tuple, and else unchanged."""
-    return outputs._asdict() if hasattr(outputs, "_asdict") else outputs
+    is_named = isinstance(outputs, tuple) and hasattr(outputs, "_asdict")
+    return outputs._asdict() if is_named else outputs
 
 
 def num_examples(inputs: Inputs) -> int:
@@ -94,15 +107,31 @@ def _targets(batch: Sequence[Any]) -> Iterable[Any]:
 
 @contextmanager
 def unchanged(batch: Sequence[Any]) -> Iterator[None]:
-    """Raise InputError if the code of the `with` block writes into a tensor of `batch`."""
-    tensors = [t for t in tree_leaves(batch) if isinstance(t, Tensor) and not t.is_inference()]
-    before = [tensor._version for tensor in tensors]
+    """Raise InputError if the code of the `with` block writes into a tensor of `batch`, or sets
+    attributes of an object of another class in it."""
+    before = _contents(batch)
+    tensors = [t for t in before if isinstance(t, Tensor) and not t.is_inference()]
+    versions = [tensor._version for tensor in tensors]
     yield
-    if [tensor._version for tensor in tensors] != before:
+    after = _contents(batch)
+    is_same = len(after) == len(before) and all(map(is_, after, before))
+    if not is_same or [tensor._version for tensor in tensors] != versions:
         raise InputError(
-            "A model must not write into its inputs, nor a loss or a metric into its targets: the "
-            "network at the next alpha gets the same. Found one that does."
+            "A model must not write into its inputs, nor a loss or a metric into outputs or "
+            "targets: the network at the next alpha, or the next metric, gets the same. Found one "
+            "that does."
         )
+
+
+def _contents(batch: Any) -> list[Any]:
+    """Return the tensors and other leaves of `batch`, and those that objects in it keep, and
+    objects in these, as a graph keeps its tensors in a store."""
+    leaves = found = tree_leaves(batch)
+    for _ in range(2):
+        kept = [vars(leaf) for leaf in found if hasattr(leaf, "__dict__") and not is_tensor(leaf)]
+        found = tree_leaves(kept)
+        leaves = leaves + found
+    return leaves
 
 
 def described(value: Any) -> str:

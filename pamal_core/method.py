@@ -90,6 +90,8 @@ class Method:
             )
         check_num_tasks(self.network, len(self.tasks))
         check_order(self.network, self.names)
+        if isinstance(self.preference, Dirichlet):
+            self.preference.check_members(self.network.num_members)
         for task in self.tasks:
             if isinstance(task.loss, nn.Module) and any(
                 p.requires_grad for p in task.loss.parameters()
@@ -136,6 +138,7 @@ class Method:
         if not isinstance(preference, Dirichlet):
             preference = preference(progress)
             check_type(f"preference({progress:.3g})", preference, Dirichlet, "Dirichlet(1.0)")
+            preference.check_members(self.network.num_members)
         return preference.sample(self.window, self.network.num_members, rng)
 
     def step(self, batch: Batch, alphas: Alpha | None = None) -> Float[Tensor, "W T"]:
@@ -218,7 +221,8 @@ class Method:
         for inputs, *targets in runs:
             with caller:
                 outputs = self.network.skeleton(leaves, inputs)
-            losses.append(task_losses(self.tasks, outputs, targets).to(alpha.dtype))
+            with unchanged([outputs]):
+                losses.append(task_losses(self.tasks, outputs, targets).to(alpha.dtype))
         total = sum(losses[1:], start=losses[0])
         draw = Draw(alpha, weights, leaves, total, self.network.skeleton.num_shared)
         return [*theta.values()], draw

@@ -21,7 +21,7 @@ def make_optimizer(
 ) -> Optimizer:
     """Return `optimizer`, or what it makes of the parameters of `method`, or Adam at the rate `lr`.
     Raise InputError unless it can train `method`."""
-    parameters = [p for p in method.parameters() if p.requires_grad]
+    parameters = method.parameters()  # also what is frozen, as a hook may unfreeze it
     made: Optimizer
     if optimizer is None:
         rate = 1e-3 * len(method.tasks) if lr is None else lr

@@ -37,6 +37,14 @@ class Dirichlet:
         if as_array(self.p).tolist() not in (0, np.inf):  # the two limits
             check_positive("p", self.p)
 
+    def check_members(self, number: int) -> None:
+        """Raise InputError unless `p` is one concentration, or one for each of `number` members."""
+        shape = as_array(self.p).shape
+        if shape not in ((), (1,), (number,)):
+            raise InputError(
+                f"`p` must be one number, or one for each of {number} members. Found {self.p}."
+            )
+
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """Return `num_draws` points on the simplex of `num_members` corners: [num_draws, M]."""
         p = np.broadcast_to(np.asarray(self.p, dtype=float), num_members)

@@ -4,7 +4,7 @@ import contextlib
 import copy
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import _lru_cache_wrapper, partial
 from types import CellType, FunctionType, MethodType
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.amp.autocast_mode import is_autocast_available
 from torch.compiler import is_compiling
 from torch.nn.modules.batchnorm import _NormBase
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.errors import InputError
@@ -45,6 +46,8 @@ class _NotHeld:
 
 
 _NOT_HELD = _NotHeld()
+IN_A_CALL = "_held", "_thread", "_lock"
+"""Attributes of a skeleton that say who is calling it."""
 _IN_USE = (
     "A network has the weights of one alpha at a time, and another thread is calling it: ask "
     "`predict`, which any thread may, or give each thread a copy."
@@ -102,9 +105,30 @@ class Skeleton(nn.Module):
         estimates. Layers that stay in evaluation mode are left out."""
         for module, was_training in modes:
             module.training = was_training
+        self._rest()
+
+    def _rest(self) -> None:
+        """Hold no weights, as before the first call."""
         self._held: Weights | None = None
         self._thread = 0
+        self._lock = threading.Lock()
         self._install()
+
+    # A copy holds no weights, also one that is made while a thread calls the original.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {n: value for n, value in vars(self).items() if n not in IN_A_CALL}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._rest()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Skeleton":
+        made = memo[id(self)] = type(self).__new__(type(self))
+        with self._alone():
+            memo.update({id(weight): weight for weight in (self._held or {}).values()})
+            made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return made
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
@@ -124,6 +148,8 @@ class Skeleton(nn.Module):
         first = next(iter(theta.values()))
         if autocast_dtype(first.device) is None:
             return outputs
+        if isinstance(outputs, Mapping) and any(leaf is outputs for leaf in tree_leaves(outputs)):
+            outputs = dict(outputs)  # torch does not look into mappings of other classes
         return tree_map_only(Tensor, lambda output: output.to(first), outputs)
 
     @contextlib.contextmanager
@@ -151,13 +177,18 @@ class Skeleton(nn.Module):
         """Give the model the weights that are held, or in their place what raises when torch
         computes with it."""
         held = self._held
-        for name, module, leaf in self._slots:
-            weight = None if held is None else held[name]
-            module._parameters[leaf] = weight  # type: ignore[assignment]
-            if weight is None:
-                module.__dict__[leaf] = _NOT_HELD
-            else:  # an attribute would hide what `functional_call` puts into `_parameters`
-                module.__dict__.pop(leaf, None)
+        with self._alone():
+            for name, module, leaf in self._slots:
+                weight = None if held is None else held[name]
+                module._parameters[leaf] = weight  # type: ignore[assignment]
+                if weight is None:
+                    module.__dict__[leaf] = _NOT_HELD
+                else:  # an attribute would hide what `functional_call` puts into `_parameters`
+                    module.__dict__.pop(leaf, None)
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """Return a context in which no other thread installs weights, nor copies the model."""
+        return contextlib.nullcontext() if is_compiling() else self._lock
 
     def _slots_of(self, model: nn.Module) -> list[tuple[str, nn.Module, str]]:
         """Return for each place of a weight its name, and the module and attribute of `model`."""
@@ -188,7 +219,8 @@ class Skeleton(nn.Module):
     @torch.no_grad()
     def export(self, theta: Weights) -> nn.Module:
         """Return the model with the weights `theta` as a plain module in evaluation mode."""
-        model = copied(self.model)
+        with self._alone():
+            model = copied(self.model, (self._held or {}).values())
         weights = {name: nn.Parameter(weight.clone()) for name, weight in theta.items()}
         for name, module, leaf in self._slots_of(model):
             module._parameters[leaf] = weights[name]
@@ -343,10 +375,18 @@ def _held_by(function: FunctionType) -> Iterator[Any]:
 
 def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:
     """Return a deep copy of `model` that shares the tensors in `same` with it. Activations that
-    the model keeps lose their graph."""
-    values = tree_leaves([vars(module) for module in model.modules()])
-    memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
-    return copy.deepcopy(model, memo | {id(t): t for t in same})
+    the model or its objects keep lose their graph."""
+    with _WithoutGraph():
+        return copy.deepcopy(model, {id(t): t for t in same})
+
+
+class _WithoutGraph(TorchFunctionMode):
+    """Copy a tensor that has a graph, which torch refuses, without it."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is Tensor.__deepcopy__ and not args[0].is_leaf:
+            return args[0].detach()
+        return func(*args, **(kwargs or {}))
 
 
 def _select(

@@ -26,6 +26,11 @@ DROPOUTS = {
     *(functional.alpha_dropout, functional.feature_alpha_dropout, torch.dropout),
 }
 """Names the functions that drop numbers by chance."""
+WITH_A_DROPOUT = {
+    functional.scaled_dot_product_attention: 4,
+    functional.multi_head_attention_forward: 10,
+}
+"""Maps functions to the place of their argument `dropout_p`."""
 
 
 def check_calibration(calibration: Any) -> None:
@@ -108,6 +113,12 @@ class _NoDropout(TorchFunctionMode):
         named = kwargs or {}
         if func in DROPOUTS:
             return args[0] if args else named["input"]
+        if func in WITH_A_DROPOUT:
+            place = WITH_A_DROPOUT[func]
+            if len(args) > place:
+                args = (*args[:place], 0.0, *args[place + 1 :])
+            else:
+                named = {**named, "dropout_p": 0.0}
         return func(*args, **named)
 
 

@@ -222,6 +222,8 @@ def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""
     if target is None:
         return _nothing(output)
     loss = taken(task, "loss", task.loss, output, target)
+    if isinstance(loss, int | float) and loss == 0:  # as of a batch without labels
+        return _nothing(output)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
@@ -229,7 +231,7 @@ def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""
         )
     if loss.requires_grad or not torch.is_grad_enabled():
         return loss
-    if loss != 0:  # of a batch without labels it may be a number
+    if loss != 0:  # of a batch without labels it may be a constant
         raise InputError(
             f"The loss of task {task.name} must have a gradient. Found none, as of an output that "
             "is detached, of frozen layers alone, or given to argmax."

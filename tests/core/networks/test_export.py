@@ -316,6 +316,33 @@ def test_threads_need_no_lock(serve):
     torch.testing.assert_close(network.state_dict(), before, rtol=0, atol=0)
 
 
+def test_a_thread_may_ask_while_another_one_calls_the_network():
+    network, data = trained()
+    network.eval()
+    x = data[0][0][:4]
+    expected = network.predict(x, [0.2, 0.8])[0]
+    called = network(x, [0.9, 0.1])[0]
+    end = Event()
+
+    def calls():
+        number = 0
+        while not end.is_set():
+            assert torch.equal(network(x, [0.9, 0.1])[0], called)
+            number += 1
+        return number
+
+    with ThreadPoolExecutor(1) as pool:
+        number = pool.submit(calls)
+        try:
+            for _ in range(100):
+                assert torch.equal(network.predict(x, [0.2, 0.8])[0], expected)
+                module = network.export([0.2, 0.8])
+                torch.testing.assert_close(module(x)[0].detach(), expected)
+        finally:
+            end.set()
+        assert number.result() > 1
+
+
 def test_two_threads_in_one_call_are_refused():
     """A thread enters while another one is within a call of the network, and never gets numbers of
     its weights; nested calls of one thread, and calls one after another, go on."""
