@@ -149,7 +149,7 @@ class Answers(dict):
 
 
 @pytest.mark.parametrize("kind", [dict, UserDict, Answers])
-def test_under_autocast_mappings_of_any_class_have_the_dtype_of_the_weights(kind):
+def test_under_autocast_any_mapping_has_the_dtype_of_the_weights(kind):
     class Named(Two):
         def forward(self, x):
             return kind(a=self.a(x) + 100, b=self.b(x))

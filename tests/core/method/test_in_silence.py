@@ -53,9 +53,9 @@ def test_a_loss_and_a_metric_that_write_into_targets_are_refused():
         return nn.functional.cross_entropy(output, target.clamp_(max=1))
 
     written = [pamal.Task("left", loss, [Metric.mean("loss", loss, maximise=False)]), TASKS[1]]
-    with pytest.raises(InputError, match="nor a loss or a metric into its targets"):
+    with pytest.raises(InputError, match="nor a loss or a metric into outputs or targets"):
         pamal.Method(ensemble(), written).step(batch())
-    with pytest.raises(InputError, match="nor a loss or a metric into its targets"):
+    with pytest.raises(InputError, match="nor a loss or a metric into outputs or targets"):
         pamal.evaluate(ensemble(), written, [batch()])
 
 
