@@ -128,7 +128,9 @@ def _contents(batch: Any) -> list[Any]:
     objects in these, as a graph keeps its tensors in a store."""
     leaves = found = tree_leaves(batch)
     for _ in range(2):
-        kept = [vars(leaf) for leaf in found if hasattr(leaf, "__dict__") and not is_tensor(leaf)]
+        kept = [vars(leaf) for leaf in found if not is_tensor(leaf) and hasattr(leaf, "__dict__")]
+        if not kept:
+            break
         found = tree_leaves(kept)
         leaves = leaves + found
     return leaves
