@@ -226,10 +226,8 @@ def test_the_sum_counts_the_numbers_of_three_tables(runs):
     )
     counts = f"{len(words)} claims {hold} hold, {fail} fail, {are_open} are open and {left} are not"
     assert f"Of {counts} run." in passage("claims", "answer")
-    because = (
-        f"{are_open} are open, because our seeds are too few or some of their runs are not made"
-    )
-    left_out = f"{because}, and {left} are not run at all."
+    because = "because our seeds are too few or some of their runs are not made"
+    left_out = f"Another {are_open} are open, {because}, and {left} are not run at all."
     assert f"Of its {len(words)} claims {hold} hold and {fail} fail. {left_out}" in readme()
 
 

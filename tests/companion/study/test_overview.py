@@ -9,6 +9,8 @@ from pamal_companion.study import frame, overview
 
 ALIKE = ["history", "measure_training"]
 """Options that are of no weight: a run with another one is the same run."""
+LATER = {"activation": "relu", "target": "plain"}
+"""Options that older records lack, with what they had."""
 DATA = {
     "multimnist": ("MultiMNIST", "top-left/accuracy", "bottom-right/accuracy"),
     "census": ("Census", "age/accuracy", "education/accuracy"),
@@ -34,7 +36,7 @@ def csv():
     options = names[names.index("seconds") + 1 : names.index("measured on")]
     key = ["experiment", "method", "data", "measured on", *(n for n in options if n not in ALIKE)]
     found = pd.read_csv(frame.FILE, dtype=dict.fromkeys(key, str))
-    found[key] = found[key].fillna("")
+    found[key] = found[key].fillna(LATER).fillna("")
     found["data"] = found["data"].str.split("/").str[1]  # full or a sample
     networks = found[found["experiment"] != "toy"]
     return networks.drop_duplicates([*key, "seed"], keep="last").sort_values("seed"), key

@@ -73,7 +73,7 @@ def test_no_ablation_shows_a_number_that_its_own_runs_did_not_make(name, page):
     written = [cell.source for cell in found.cells if cell.cell_type == "markdown"]
     assert [text for text in written if NUMBER.search(text)] == []
     said = shown(found.cells, "text/markdown")
-    matches = [re.match(r"\*\*(?:.* on )?(.*?)(?:, seed 0)?\.\*\*", text) for text in said]
+    matches = [re.match(r"\*\*(?:.* on )?(.*?)(?:, three seeds)?\.\*\*", text) for text in said]
     about = {match[1] for match in matches if match}
     assert about == {paper.DATA[one] for one in data}
 

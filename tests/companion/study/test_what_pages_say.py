@@ -548,10 +548,11 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
                 by_lam.setdefault(s.values["lam"], []).append(order)
             said = (
                 "On Census `order` falls from λ = 1 to λ = 2 in every setting, and with λ = 2 or 5 "
-                "it is below -0.85."
+                "it is below -0.85 in {} of {} settings."
             )
             assert all(b < a for a, b in zip(by_lam[1.0], by_lam[2.0], strict=True))
-            assert max(by_lam[2.0] + by_lam[5.0]) < -0.85
+            of_large = np.array(by_lam[2.0] + by_lam[5.0])
+            said = said.format((of_large < -0.85).sum(), len(of_large))
             assert said in passage("ablation_phn_cosmos", "cosmos-text")
         if method == "phn":
             assert backwards == 0
@@ -602,10 +603,14 @@ def test_what_the_page_of_tables_says_is_what_its_tables_say(runs):
     assert (theirs["difference"] > theirs.loc["PaMaL", "difference"]).mean() > 0.5
     assert (theirs["ours"] > theirs.loc["PaMaL", "ours"]).sum() > 1
     text = section("tables", "Table 5: COSMOS on MultiMNIST")
-    assert "COSMOS ends higher here in every setting" in text
-    assert (tables.report("cosmos_multimnist", runs)["difference"] > 0).all()
+    away = tables.report("cosmos_multimnist", runs)["difference"]
+    higher = f"in {(away > 0).sum()} of {len(away)} settings"
+    assert f"COSMOS ends higher here than in the paper {higher}" in text
     assert joint["cosmos_multimnist"]["low"].item() > 0
     text = section("tables", "Table 7: PHN on MultiMNIST")
+    assert "The order cannot be told" in text and {*joint["phn_multimnist"]["word"]} == {
+        "cannot be told"
+    }
     assert "Most settings end higher here" in text
     assert (tables.report("phn_multimnist", runs)["difference"] > 0).mean() > 0.5
     text, report = section("tables", "Table 6: PHN on Census"), tables.report("phn_census", runs)
@@ -845,12 +850,20 @@ def test_the_page_of_claims_gives_a_reason_for_each_that_fails(runs, findings):
         "neither version of Claim 1 holds": "Claim 1",
         "it cannot bring losses into order": "brings losses into order, .*as printed",
         "Few networks of PaMaL are near it": "Most networks of one run are within .*MultiMNIST3",
+        "On Census PHN trades the tasks off in its best setting": "PHN has no trade-off: Census",
         "favours the larger loss from 0.60 of the": "every baseline but MGDA and Nash-MTL favours",
     }
     assert all(words in text for words in reasons)
     assert failing.str.contains("|".join(reasons.values())).all()
     for pattern in reasons.values():
         assert failing.str.contains(pattern).any()
+    (ours,) = found.loc[
+        found["claim"].str.startswith("In its best setting in the paper, PHN"), "estimate"
+    ]
+    theirs = sweeps.printed("phn_census").loc[(0.1, "epo", 0.0001), "spearman"]
+    assert (
+        f"is -{abs(float(ours.split()[0])):.2f}, where the paper's table has {theirs:.2f}." in text
+    )
     ls = tables.report("multimnist3", runs).loc["LS"]["difference"]
     assert "On the two top digits of MultiMNIST3 LS ends higher here than in the paper" in text
     assert (ls[ls.index.str.contains("top")] > 0).all() and len(ls) == 3
