@@ -124,7 +124,8 @@ def fit(
     Raises InputError before training for what cannot be right, such as NaN in inputs or a loss that
     is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate` do. An
     error of a baseline becomes a note, and so does an interrupt (Ctrl-C) while one trains: it ends
-    the comparison, and the front is returned.
+    the comparison, and the front is returned. An error, or an interrupt, while the trained network
+    is judged, as of a metric of your own, has the network as its attribute `network`.
     """
     names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
     check_gradients()
@@ -210,7 +211,12 @@ def fit(
     stages[0].options["on_epoch"] = after_epoch
     of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
     history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
-    front, found = _judged(network, tasks, validation, progress)
+    try:
+        front, found = _judged(network, tasks, validation, progress)
+    except BaseException as error:  # the training is not lost with it
+        error.add_note("The trained network is the attribute `network` of this error.")
+        setattr(error, "network", network)  # noqa: B010, as types of errors have no such attribute
+        raise
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
     states = [*ended.values()]  # none if `resume` has all epochs
     planned = (epochs - start) * length

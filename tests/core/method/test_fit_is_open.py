@@ -392,6 +392,27 @@ def test_an_interrupt_of_a_baseline_leaves_the_front_and_what_was_compared():
     assert found.front.table.equals(fitted().front.table)
 
 
+@pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_error_after_the_training_has_the_network(kind):
+    trainings = []
+
+    def error_of(output, target):
+        if trainings:
+            raise kind
+        return (output[:, 0] - target).abs().mean()
+
+    metric = pamal.Metric.mean("error", error_of, maximise=False)
+    tasks = [pamal.regression("price", metrics=[metric]), TASKS[1]]
+    given = {"epochs": 4, "averaging": None, "baseline": None, "progress": False, "lr": LR}
+    data = [(X, PRICE, SOLD)]
+    with pytest.raises(kind) as found:
+        pamal.fit(Net, tasks, BATCHES, data, **given, on_epoch=trainings.append)
+    assert len(trainings) == 4
+    expected = fitted().network
+    assert torch.equal(found.value.network.members(), expected.members())
+    assert "attribute `network` of this error" in found.value.__notes__[-1]
+
+
 def test_an_interrupt_of_the_network_is_one():
     def stop(training):
         raise KeyboardInterrupt
