@@ -49,11 +49,11 @@ def whether_it_holds(runs: Runs) -> str:
     at_one_rate, at_that_of_ls, three = (
         judge(FINDINGS[name], runs) for name in (AT_ONE_RATE, AT_THAT_OF_LS, ON_THREE)
     )
-    words = [one.word for one in (at_one_rate, at_that_of_ls, three)]
-    if words != ["ahead", "open", "open"]:
+    found = [one.word for one in (at_one_rate, at_that_of_ls, three)]
+    if found != ["ahead", "open", "open"]:
         raise ValueError(
             "A sentence is written for a front that is ahead at PaMaL's rate, and open at that of "
-            f"LS and on three digits. Found {words}."
+            f"LS and on three digits. Found {found}."
         )
     return (
         "**Does the paper hold?** In its main point on two of three data sets. If PaMaL and linear "
