@@ -85,7 +85,7 @@ def test_utkface_shows_faces_triangles_and_a_front(tmp_path, execute):
     assert len(record.points) == 2 * 66
     assert figures(shown) == 7  # four of them are of real faces, from the records
     texts = [str(output.get("text", "")) for output in shown]
-    assert any("No row of the paper has these runs." in text for text in texts)
+    assert any("No row of the paper is of these data." in text for text in texts)
 
 
 def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path, execute):
