@@ -1,7 +1,8 @@
 """Batches: the inputs of any model, and a target for each task."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from operator import is_
 from typing import Any, TypeGuard
 
@@ -24,21 +25,25 @@ each task has inputs of its own, through which the network runs one after the ot
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments in order and the arguments by name for a model that gets `inputs`. Their
-    dicts and lists are new ones, because a model may write into them, and runs at other alphas,
-    too."""
+    dicts, lists and objects are new ones, because a model may write into them, and runs at other
+    alphas, too."""
     if isinstance(inputs, Mapping):
         return (), {name: _again(part) for name, part in inputs.items()}
     if _is_several(inputs):
         return tuple(map(_again, inputs)), {}
-    return (inputs,), {}
+    return (_again(inputs),), {}
 
 
 def _again(part: Any) -> Any:
-    """Return `part` with new dicts and lists, but the same tensors."""
+    """Return `part` with new dicts and lists, or a shallow copy of an object: of the same
+    tensors."""
     if type(part) is dict:
         return {name: _again(value) for name, value in part.items()}
     if type(part) is list:
         return [*map(_again, part)]
+    if not is_tensor(part) and hasattr(part, "__dict__"):
+        with suppress(Exception):  # of what cannot be copied
+            return copy(part)
     return part
 
 
@@ -108,7 +113,7 @@ def _targets(batch: Sequence[Any]) -> Iterable[Any]:
 @contextmanager
 def unchanged(batch: Sequence[Any]) -> Iterator[None]:
     """Raise InputError if the code of the `with` block writes into a tensor of `batch`, or sets
-    attributes of an object of another class in it."""
+    attributes of an object in it, or of an object that this one keeps."""
     before = _contents(batch)
     tensors = [t for t in before if isinstance(t, Tensor) and not t.is_inference()]
     versions = [tensor._version for tensor in tensors]
