@@ -81,7 +81,7 @@ def evaluate(
 
     A warning names the tasks and alphas whose metrics are not finite. Raises InputError where the
     tasks are in another order than in training or of another number than the network has, and where
-    something writes into the inputs or the targets.
+    something writes into inputs, outputs or targets.
     """
     if isinstance(network, AveragedModel):
         network = cast(Network, network.module)

@@ -41,10 +41,15 @@ def _again(part: Any) -> Any:
         return {name: _again(value) for name, value in part.items()}
     if type(part) is list:
         return [*map(_again, part)]
-    if not is_tensor(part) and hasattr(part, "__dict__"):
+    if _is_object(part):
         with suppress(Exception):  # of what cannot be copied
             return copy(part)
     return part
+
+
+def _is_object(part: Any) -> bool:
+    """Return whether `part` has attributes that may be set, and is no tensor."""
+    return not is_tensor(part) and hasattr(part, "__dict__")
 
 
 def by_name(outputs: Any) -> Any:
@@ -133,7 +138,7 @@ def _contents(batch: Any) -> list[Any]:
     objects in these, as a graph keeps its tensors in a store."""
     leaves = found = tree_leaves(batch)
     for _ in range(2):
-        kept = [vars(leaf) for leaf in found if not is_tensor(leaf) and hasattr(leaf, "__dict__")]
+        kept = [vars(leaf) for leaf in found if _is_object(leaf)]
         if not kept:
             break
         found = tree_leaves(kept)

@@ -157,7 +157,7 @@ class Method:
         known. Under the caller's autocast to bfloat16 only the architecture runs in bfloat16.
 
         Raises InputError if an alpha is off the simplex, under autocast to float16, and if the
-        model or a loss writes into the batch.
+        model or a loss writes into the batch, or a loss into an output.
         """
         device = self.network.device
         caller = autocast_now(device)

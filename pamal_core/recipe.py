@@ -215,7 +215,7 @@ def fit(
         front, found = _judged(network, tasks, validation, progress)
     except BaseException as error:  # the training is not lost with it
         error.add_note("The trained network is the attribute `network` of this error.")
-        setattr(error, "network", network)  # noqa: B010, as types of errors have no such attribute
+        error.network = network  # type: ignore[attr-defined]
         raise
     note([*found, *diagnosis.unlabelled(history), *diagnosis.after(front)])
     states = [*ended.values()]  # none if `resume` has all epochs

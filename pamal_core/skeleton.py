@@ -85,7 +85,12 @@ class Skeleton(nn.Module):
         self.num_weights = sum(weight.numel() for weight in self.like.values())
         self.model = copied(model)
         _check_functions(model, self.model)
-        self._slots = self._slots_of(self.model)
+        self._slots = [
+            (name, *_at(self.model, place))
+            for name, places in self.places.items()
+            for place in places
+        ]
+        """For each place of a weight its name, and the module and attribute of the model."""
         self.frozen_modules = [
             name
             for name, module in self.model.named_modules()
@@ -190,15 +195,6 @@ class Skeleton(nn.Module):
         """Return a context in which no other thread installs weights, nor copies the model."""
         return contextlib.nullcontext() if is_compiling() else self._lock
 
-    def _slots_of(self, model: nn.Module) -> list[tuple[str, nn.Module, str]]:
-        """Return for each place of a weight its name, and the module and attribute of `model`."""
-        slots = []
-        for name, places in self.places.items():
-            for place in places:
-                path, _, leaf = place.rpartition(".")
-                slots.append((name, model.get_submodule(path), leaf))
-        return slots
-
     def eval_copy(self) -> "Skeleton":
         """Return a copy in evaluation mode, with buffers of its own: a caller can estimate
         statistics in it while other threads use this one. Frozen parameters are not copied."""
@@ -219,10 +215,10 @@ class Skeleton(nn.Module):
     @torch.no_grad()
     def export(self, theta: Weights) -> nn.Module:
         """Return the model with the weights `theta` as a plain module in evaluation mode."""
-        with self._alone():
-            model = copied(self.model, (self._held or {}).values())
+        made = copied(self)
+        model = made.model
         weights = {name: nn.Parameter(weight.clone()) for name, weight in theta.items()}
-        for name, module, leaf in self._slots_of(model):
+        for name, module, leaf in made._slots:
             module._parameters[leaf] = weights[name]
             module.__dict__.pop(leaf, None)  # which `_install` has set
         for module in model.modules():
@@ -304,6 +300,12 @@ def check_weights(model: nn.Module) -> None:
                 "Weights that are equal at two places must be one Parameter, assigned to both. "
                 f"Found two that share their memory: {other} and {name}."
             )
+
+
+def _at(model: nn.Module, place: str) -> tuple[nn.Module, str]:
+    """Return the module of `model` that has the weight at `place`, and its attribute."""
+    path, _, leaf = place.rpartition(".")
+    return model.get_submodule(path), leaf
 
 
 def _check_functions(model: nn.Module, copy: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""What one run of a model leaves to the next: at another alpha, in another copy, of a new batch."""
+"""Find what one run of a model leaves to the next: at another alpha, in a copy, of a new batch."""
 
 import copy
 import pickle
