@@ -27,18 +27,19 @@ def beaten(ours: np.ndarray, theirs: np.ndarray) -> int:
     return int((ours[:, None] > theirs).all(2).any(0).sum())
 
 
-def line_by_line(fronts: Sequence[Front], lines: Mapping[str, Front]) -> str:
-    """Return two sentences: for most networks of which lines one of the `fronts` has a network that
-    is better in both objectives, and of which lines for at most half. Nothing without lines, or if
-    lower is better."""
+def line_by_line(fronts: Sequence[Front], lines: Mapping[str, Sequence[Front]]) -> str:
+    """Return two sentences: for most networks of which `lines`, each of several runs, one of the
+    `fronts` has a network that is better in both objectives, and of which lines for at most half.
+    Nothing without lines, or if lower is better."""
     if not lines or not all(fronts[0].maximise):
         return ""
     ours = np.concatenate([front.values for front in fronts])
-    counts = {name: beaten(ours, line.values) for name, line in lines.items()}
+    theirs = {name: np.concatenate([run.values for run in runs]) for name, runs in lines.items()}
+    counts = {name: beaten(ours, values) for name, values in theirs.items()}
     most: list[str] = []
     few: list[str] = []
     for name in sorted(counts, key=lambda name: -counts[name]):
-        number = len(lines[name])
+        number = len(theirs[name])
         text = f"“{style.literal(name)}” ({counts[name]} of {number})"
         (most if 2 * counts[name] > number else few).append(text)
     words = ""

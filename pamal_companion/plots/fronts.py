@@ -90,19 +90,19 @@ def seeds_figure(
     points: Mapping[str, Sequence[Front]],
     single: Sequence[float] | None,
     provenance: str,
-    baselines: Mapping[str, Front] = MappingProxyType({}),
+    baselines: Mapping[str, Sequence[Front]] = MappingProxyType({}),
 ) -> Figure:
     """Draw Figure 4: the front of each seed, by its number, and other methods.
 
     `points` maps the name of a method that ends with one network to its runs, which may be none;
-    `baselines` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three
-    methods have a panel each, on equal axes, which leave out what is further from the fronts and
-    points than `HELD` of their extent, and count it. `single` is the mean of single-task learning
-    [T].
+    `baselines` maps names such as "PHN" and "PHN, tuned" to their runs, each of which is a front.
+    More than three methods have a panel each, on equal axes, which leave out what is further from
+    the fronts and points than `HELD` of their extent, and count it. `single` is the mean of
+    single-task learning [T].
     """
     ours = [front.finite() for front in fronts.values()]
     dots = {name: [run.finite() for run in runs] for name, runs in points.items() if runs}
-    lines = {name: front.finite() for name, front in baselines.items()}
+    lines = {name: [run.finite() for run in runs] for name, runs in baselines.items() if runs}
     looks = style.looks([*dots, *lines])
     methods = list(dict.fromkeys(name.partition(",")[0] for name in looks))
     many = len(methods) > 3
@@ -111,7 +111,7 @@ def seeds_figure(
     figure, axes = style.panels(titles, columns, *size, phone=2, sharex=True, sharey=True)
     values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
     low, high = values.min(0), values.max(0)
-    rest = np.concatenate([values, *(front.values for front in lines.values())])
+    rest = np.concatenate([values, *(run.values for run in chain(*lines.values()))])
     near = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
     style.fit_axes(axes[0], rest[near])
     for ax, title in zip(axes, titles, strict=True):
@@ -129,10 +129,11 @@ def seeds_figure(
                 look = {key: looks[name][key] for key in ("color", "marker")}
                 ax.scatter(x, y, s=36, **look, label=name, ec=style.INK, lw=0.6, zorder=3)
         drawn = [np.empty((0, 2))]
-        for name, front in lines.items():
+        for name, runs in lines.items():
             if name.partition(",")[0] == title or not many:
-                ax.plot(*front.values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
-                drawn.append(front.values)
+                for values in (run.values for run in runs):
+                    ax.plot(*values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
+                    drawn.append(values)
         style.count_outside(ax, np.concatenate(drawn))
         if single is not None:
             dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}

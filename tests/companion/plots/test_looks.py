@@ -103,7 +103,7 @@ def test_methods_that_are_compared_often_can_be_told_apart_without_colour():
 
 def test_few_methods_share_a_panel_and_many_have_one_each():
     points = {f"method {k}": [front()] for k in range(MANY)}
-    baselines = {f"baseline {k}": front() for k in range(MANY)}
+    baselines = {f"baseline {k}": [front()] * 2 for k in range(MANY)}
     seeds = dict.fromkeys(range(MANY), front())
     figure = fronts.seeds_figure(seeds, {"LS": [front()]}, (0.5, 0.5), "made up")
     (ax,) = figure.axes
@@ -116,12 +116,12 @@ def test_few_methods_share_a_panel_and_many_have_one_each():
     for ax in panels[:MANY]:
         assert len(ax.lines) == 2 * MANY and len(ax.collections) == 1
     for ax in panels[MANY:]:
-        assert len(ax.lines) == 2 * MANY + 1 and not ax.collections
+        assert len(ax.lines) == 2 * MANY + 2 and not ax.collections
 
 
 def test_a_baseline_far_away_is_counted_and_does_not_set_the_axes():
     points = {f"method {k}": [front()] for k in range(4)}
-    figure = fronts.seeds_figure({0: front()}, points, None, "made up", {"far": front(9.0)})
+    figure = fronts.seeds_figure({0: front()}, points, None, "made up", {"far": [front(9.0)]})
     *_, far = (ax for ax in figure.axes if ax.axison)
     assert far.get_xlim()[1] < 2
     assert notes(far) == ["4 outside"]
