@@ -129,7 +129,8 @@ def _networks(ours: Setting, ls: Setting, runs: Runs) -> str:
     points = _accuracy(runs, ours) - _accuracy(runs, ls)
     seeds = f"{len(runs[ours])} and {len(runs[ls])} seeds"
     amount = f"{abs(points):.1f} points" if abs(points) >= 0.05 else "less than 0.1 points"
-    sure, side = f"({in_volume(found)}, {seeds})", "above" if points > 0 else "below"
+    volume = with_minus(f"hypervolume of {name} minus LS {bracket(found)}")
+    sure, side = f"({volume}, {seeds})", "above" if points > 0 else "below"
     return {
         "ahead": f"{name} is ahead by {amount} {sure}.",
         "behind": f"LS is ahead by {amount} {sure}.",

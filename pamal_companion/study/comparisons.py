@@ -173,7 +173,7 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     every = [Setting(data, "pamal"), *planned(data, "beyond/")]
     made = [s for s in every if s.method == "pamal" and s in runs]
     named = {s: (s.name("average"), weights(s)) for s in made}
-    measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
+    measures = {f"order in loss, {t} ↓": f"order of {t}/loss" for t in paper.TASKS[data]}
     found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
     return found.rename_axis(["setting", "weights"] if made else ["setting"])
 
@@ -262,7 +262,8 @@ def figure_4(data: str, runs: Runs) -> Figure:
         tried = [s for s in tables.planned(f"{method}_{data}") if s in runs]
         volumes = [frame.measured(runs, s, "hypervolume", "validation").mean() for s in tried]
         if tried:
-            tuned[f"{paper.PRINTED[method]}, tuned"] = [*first(tried[int(np.argmax(volumes))]).values()]
+            best = first(tried[int(np.argmax(volumes))])
+            tuned[f"{paper.PRINTED[method]}, tuned"] = [*best.values()]
     provenance = f"{paper.DATA[data]}, full data, test."
     for said, found in {
         "Baselines": points,

@@ -30,17 +30,17 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
             row = {
                 "tasks": count,
                 "method": label,
-                "hypervolume": "",
-                "best accuracy": summary(best_accuracy(records, names)),
-                "order": "",
+                "hypervolume ↑": "",
+                "best accuracy ↑": summary(best_accuracy(records, names)),
+                "order in loss ↓": "",
                 "passes": sum(frame.of(run).passes for run in runs),
                 "networks in memory": len(runs[0].points[0]["alpha"]),
             }
             if side != "stl":
-                row["hypervolume"] = summary(numbers(records, names, SPLIT))
+                row["hypervolume ↑"] = summary(numbers(records, names, SPLIT))
             if side == "pamal":
                 orders = [order(run, SPLIT) for run in records[names[0]].values()]
-                row["order"] = summary(pd.Series(orders))
+                row["order in loss ↓"] = summary(pd.Series(orders))
             rows.append(row)
     return pd.DataFrame(rows).set_index(["tasks", "method"])
 

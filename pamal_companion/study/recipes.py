@@ -109,7 +109,7 @@ def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -
             f"{units[1]} there ↓": number(row[f"on test, within {limit:g}"], 4),
             f"best {units[0]} ↑": number(row[first], 3),
             f"smallest {units[1]} ↓": number(row[second], 4),
-            "kept": said.kept,
+            "to store": said.kept,
             "seconds": f"{seconds(of_recipe(question, recipe)):.0f}",
             "rate": rates[said.in_grid],
         }
@@ -157,7 +157,7 @@ def by_volume(every: Sequence[Contender], *, with_seconds: bool = True) -> pd.Da
         names = [task.name.split("/")[0] for task in next(iter(pairs.values())).test.objectives]
         for name, best in zip(names, specialists(pairs), strict=True):
             row[f"best at {name} % ↑"] = number(best, 2)
-        row |= {"kept": one.kept, "rate": one.rate, "seeds": str(len(volumes))}
+        row |= {"to store": one.kept, "rate": one.rate, "seeds": str(len(volumes))}
         if with_seconds:
             row["seconds"] = f"{seconds(one.records):.0f}"
         rows[one.words] = row

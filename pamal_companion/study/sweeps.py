@@ -18,7 +18,7 @@ from pamal_core.front import Front
 
 CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
 """Bounds that Spearman's correlation must be below, by their names; None asks for nothing."""
-TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
+TITLES = {"hypervolume": "hypervolume ↑", "spearman": "S", "order": "order ↑"}
 """The heads of the columns in a page."""
 BEST = {TITLES["hypervolume"]: True}
 """The column whose best is bold in a page."""

@@ -190,7 +190,7 @@ def test_no_network_of_the_other_rows_is_at_a_constant_answer(runs):
 def test_the_sums_are_those_of_the_study(runs):
     words = claims.table(runs)["verdict"].value_counts()
     said = (
-        f"Of its {words.sum()} [claims](results/claims) {words['holds']} hold, {words['fails']} "
+        f"Of {words.sum()} of its [claims](results/claims) {words['holds']} hold, {words['fails']} "
         f"fail, {words['open']} are open and {words['not run']} are not run"
     )
     assert said in TEXT
