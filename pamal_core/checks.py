@@ -20,6 +20,7 @@ from pamal_core.errors import InputError, is_number
 from pamal_core.method import Method
 from pamal_core.skeleton import autocast_now, full_precision
 from pamal_core.tasks import Task, by_task, task_losses
+from pamal_core.weights import as_leaves
 
 PERIODS = ("T_max", "T_0", "total_iters", "total_size")
 """Attributes of torch's schedules with the number of steps that one cycle or one ramp takes."""
@@ -106,7 +107,7 @@ def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike)
     were.
     """
     network, device = method.network, method.network.device
-    theta = {n: w.detach().requires_grad_() for n, w in network.theta(alpha).items()}
+    theta = as_leaves(network.theta(alpha))
     before = {n: w.detach().clone() for n, w in theta.items()}
     skeleton = network.skeleton.eval_copy()
     model = skeleton.model
@@ -193,16 +194,18 @@ def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
 
 def check_reduction(task: Task, output: Tensor, target: Tensor | None) -> None:
     """Raise InputError unless the loss of `task` is a mean over the examples, in which each output
-    is compared with its own target."""
+    is compared with its own target. Without a target nothing can be said."""
+    if target is None:
+        return
     if is_of_pairs(task.loss, output, target):
         raise of_pairs(f"The loss of task {task.name}", output, target)
     check_mean(task, output, target)
 
 
-def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | None) -> bool:
+def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor) -> bool:
     """Return whether a loss or a metric broadcasts outputs [n, 1] and targets [n] to n x n pairs.
     Then it does not change if the targets are in another order, not even for perfect outputs."""
-    if target is None or not target.ndim or target.isnan().any():
+    if not target.ndim or target.isnan().any():
         return False
     if output.shape == target.shape or output.numel() != target.numel():
         return False
@@ -224,21 +227,19 @@ def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor | N
     return sees_shape or of_mean < of_right - 1e-6 * abs(of_right)
 
 
-def of_pairs(what: str, output: Tensor, target: Tensor | None) -> InputError:
+def of_pairs(what: str, output: Tensor, target: Tensor) -> InputError:
     """Return the error for a loss or a metric, as `what` names it, that compares all pairs."""
-    assert target is not None
     return InputError(
         f"{what} must compare each output with its own target. Found that it compares outputs "
         f"{[*output.shape]} with all targets {[*target.shape]}."
     )
 
 
-def check_mean(task: Task, output: Tensor, target: Tensor | None) -> None:
+def check_mean(task: Task, output: Tensor, target: Tensor) -> None:
     """Raise InputError if the loss of `task` doubles where each example is there twice: a sum over
     the batch grows with it, and so would a task's share of the direction."""
     factor = repeated(task, output, target)
     if factor is not None and abs(factor - 2) < 2e-3:
-        assert target is not None
         half = (len(target) + 1) // 2  # two sizes, so that no other loss doubles by chance
         factor = repeated(task, output[:half], target[:half])
     if factor is not None and abs(factor - 2) < 2e-3:
@@ -249,13 +250,13 @@ def check_mean(task: Task, output: Tensor, target: Tensor | None) -> None:
 
 
 @torch.no_grad()
-def repeated(task: Task, output: Tensor, target: Tensor | None) -> float | None:
+def repeated(task: Task, output: Tensor, target: Tensor) -> float | None:
     """Return the factor by which the loss of `task` changes where each example is there twice.
 
     It is None if it cannot be said: without a target for each example, or with a loss that is
     random, near 0, or made for batches of one size.
     """
-    if target is None or not output.ndim or not target.ndim or len(output) != len(target):
+    if not output.ndim or not target.ndim or len(output) != len(target):
         return None
     twice = torch.cat([output, output]), torch.cat([target, target])
     try:
@@ -289,7 +290,7 @@ def check_schedule(
         )
     if not times:
         return
-    for part, number in _parts(scheduler, times):
+    for part, number in _subschedules(scheduler, times):
         name = type(part).__name__
         often = f"it is stepped {number} times, after each {interval} (`scheduler_interval`)"
         total = getattr(part, "total_steps", None)
@@ -300,7 +301,7 @@ def check_schedule(
             if is_number(steps) and steps > number:
                 warnings.warn(
                     f"{name} has `{period}` = {steps:g} but does not get there: {often}.",
-                    stacklevel=3,
+                    stacklevel=4,  # the caller of `train`
                 )
 
 
@@ -308,11 +309,11 @@ def rises_again(scheduler: Any, times: int) -> bool:
     """Return whether a cosine in `scheduler` is stepped beyond its end in so many `times`."""
     if not isinstance(scheduler, LRScheduler):
         return False
-    parts = _parts(scheduler, times)
+    parts = _subschedules(scheduler, times)
     return any(isinstance(part, CosineAnnealingLR) and part.T_max < n for part, n in parts)
 
 
-def _parts(scheduler: LRScheduler, number: int) -> Iterator[tuple[LRScheduler, int]]:
+def _subschedules(scheduler: LRScheduler, number: int) -> Iterator[tuple[LRScheduler, int]]:
     """Yield the schedules of which `scheduler` is made, each with how often it is stepped if
     `scheduler` is stepped `number` times."""
     parts = getattr(scheduler, "_schedulers", None)
@@ -324,4 +325,4 @@ def _parts(scheduler: LRScheduler, number: int) -> Iterator[tuple[LRScheduler, i
         ends = [0, *(min(milestone, number) for milestone in scheduler._milestones), number]
         shares = [end - begin for begin, end in pairwise(ends)]
     for part, share in zip(parts, shares, strict=True):
-        yield from _parts(part, share)
+        yield from _subschedules(part, share)

@@ -51,9 +51,9 @@ def scaled(front: Front, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Returns the points, scaled to 0 at the worst and 1 at the best, on the D objectives that differ:
     [P, D]; and which objectives these are: bool [T]. If all non-dominated points are alike in an
-    objective, all there are count, with `better`.
+    objective, its scale is that of these and of the points in `better`.
     """
-    kept = front.pareto.better
+    kept = front[front.kept()].better
     every = np.vstack([kept, better])
     alike = np.ptp(kept, axis=0) == 0
     low = np.where(alike, every.min(0), kept.min(0))
@@ -77,7 +77,7 @@ def spread(front: Front, number: int) -> np.ndarray:
 
 
 def _bounds(side: str, bounds: Any) -> dict[str, Any]:
-    """Return the `bounds` of a `side` as a dict. Raise InputError if they are none by name."""
+    """Return the `bounds` of a `side` as a dict. Raise InputError unless they are a mapping."""
     try:
         return dict(bounds)
     except (TypeError, ValueError):
@@ -90,7 +90,7 @@ def _bounds(side: str, bounds: Any) -> dict[str, Any]:
 def _misses(front: Front, at_least: Bounds, at_most: Bounds) -> dict[str, np.ndarray]:
     """Return for each bound, in words, by what share of the extent of its column each point misses
     it: [P], 0 if the bound is met, inf if there is no number."""
-    known, misses = front.known, {}
+    known, misses = front.known, dict[str, np.ndarray]()
     bounds = {"at_least": at_least, "at_most": at_most}
     for side, other, sign in ("at_least", "at_most", 1), ("at_most", "at_least", -1):
         bounded = {*map(front.column, bounds[other])}
@@ -113,5 +113,6 @@ def _misses(front: Front, at_least: Bounds, at_most: Bounds) -> dict[str, np.nda
             extent = np.ptp(numbers) if len(numbers) else 0.0
             short = np.clip(sign * (limit - column), 0, None) / (extent or 1.0)
             text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
-            misses[text] = np.where(np.isfinite(column), short, np.inf)
+            missed = np.where(np.isfinite(column), short, np.inf)
+            misses[text] = np.maximum(misses.get(text, 0.0), missed)  # two may be rounded alike
     return misses

@@ -16,7 +16,7 @@ from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
 from pamal_core.tasks import Task, chosen_of
 
-Weights = Sequence[float | int] | Tensor
+PerClass = Sequence[float | int] | Tensor
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def classification(
     name: str,
     ignore_index: int = -100,
     *,
-    class_weight: Weights | None = None,
+    class_weight: PerClass | None = None,
     metrics: Sequence[Any] | None = None,
     output: str | None = None,
 ) -> Task:
@@ -239,7 +239,7 @@ def segmentation(
     num_classes: int,
     ignore_index: int = -1,
     *,
-    class_weight: Weights | None = None,
+    class_weight: PerClass | None = None,
     metrics: Sequence[Any] | None = None,
     output: str | None = None,
 ) -> Task:

@@ -25,8 +25,9 @@ from pamal_core.judged import Judged, Moments, by_answer, disturbed, is_between_
 from pamal_core.loaders import no_batch
 from pamal_core.metrics import Metric
 from pamal_core.network import Network
+from pamal_core.skeleton import Skeleton
 from pamal_core.tasks import Task, by_task, label_counts, targets_by_task
-from pamal_core.weights import Weights
+from pamal_core.weights import Weights, as_leaves
 
 UNLIKE = 30
 """Ratio of two losses above which a balancer is recommended."""
@@ -61,6 +62,11 @@ class Diagnosis:
     losses: dict[str, float] = field(default_factory=dict)
     """The loss of each task, for its sample, before training."""
 
+    @property
+    def trained(self) -> list[Task]:
+        """Return the tasks that some member is trained on. Of the others nothing is said."""
+        return [self.tasks[t] for t in self.network.trained_tasks]
+
     def before(self) -> list[str]:
         """Return notes on the data, the outputs, the losses and the metrics.
 
@@ -79,7 +85,7 @@ class Diagnosis:
                     if task.name in self.samples:
                         seconds.setdefault(task.name, run)
                     self.samples.setdefault(task.name, run)
-        if bare := [task.name for task, n in zip(self.tasks, counts, strict=True) if not n]:
+        if bare := [task.name for task in self.trained if not counts[self.tasks.index(task)]]:
             raise InputError(
                 f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
             )
@@ -90,7 +96,7 @@ class Diagnosis:
         self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
         numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}
         notes = [*self._read_loader(numbers)]
-        theta = middle(self.network)
+        skeleton, theta = self.network.skeleton.eval_copy(), middle(self.network)
         for judged in first:
             deviation = numbers.get(judged.task.name, Moments()).deviation
             spread = float(judged.output.double().std(correction=0))
@@ -110,7 +116,7 @@ class Diagnosis:
                     "with one batch_size."
                 )
             if judged.task.name in seconds:
-                more = self._judged(judged.task, theta, seconds[judged.task.name])
+                more = self._judged(skeleton, theta, judged.task, seconds[judged.task.name])
                 notes += of_batches([judged, *more])
         return notes
 
@@ -137,12 +143,11 @@ class Diagnosis:
     def unlabelled(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return a note for each task whose loss is NaN in every epoch of `history`. Before
         training it cannot be known: a loader may yield other batches in each epoch."""
-        names = [self.tasks[t].name for t in self.network.trained_tasks]
         return [
-            f"Task {name} was not trained, because no batch of `loader` had a label of it: its "
-            "targets are all None, NaN or the label for a missing one."
-            for name in names
-            if all(math.isnan(row[f"{name}/loss"]) for row in history)
+            f"Task {task.name} was not trained, because no batch of `loader` had a label of it: "
+            "its targets are all None, NaN or the label for a missing one."
+            for task in self.trained
+            if all(math.isnan(row[f"{task.name}/loss"]) for row in history)
         ]
 
     def after(self, front: Front) -> list[str]:
@@ -211,7 +216,7 @@ class Diagnosis:
         """Return whether outputs for `inputs` are finite, and their gradient by the weights, too:
         the one or the other alone may saturate."""
         theta = middle(self.network)
-        leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
+        leaves = as_leaves(theta)
         outputs = self.network.skeleton.eval_copy()(leaves, inputs)
         sums = [part.sum() for part in tree_leaves(outputs) if isinstance(part, Tensor)]
         trained = [part for part in sums if part.requires_grad]
@@ -254,10 +259,11 @@ class Diagnosis:
         rng = torch.Generator().manual_seed(0)
         if not takes_logits or not is_between_0_and_1(output):
             return
+        skeleton, theta, run = self.network.skeleton.eval_copy(), middle(self.network), self.samples
         for _ in range(DRAWS):
-            theta = middle(self.network)
             moved = {name: disturbed(weight, rng) for name, weight in theta.items()}
-            if not all(is_between_0_and_1(at.output) for at in self._judged(task, moved)):
+            again = self._judged(skeleton, moved, task, run[task.name])
+            if not all(is_between_0_and_1(at.output) for at in again):
                 return
         adds_up = of_classes and bool((output.sum(1) - 1).abs().max() < SMALL)
         yield (
@@ -292,17 +298,22 @@ class Diagnosis:
         return metric.of(of_mean), metric.of(of_zero)
 
     def _all_judged(self, network: Network) -> list[Judged]:
-        """Return the tasks with their outputs at the middle of `network`."""
-        theta = middle(network)
-        return [judged for task in self.tasks for judged in self._judged(task, theta)]
+        """Return the trained tasks with their outputs at the middle of `network` for their
+        samples."""
+        skeleton, theta = network.skeleton.eval_copy(), middle(network)
+        return [
+            judged
+            for task in self.trained
+            for judged in self._judged(skeleton, theta, task, self.samples[task.name])
+        ]
 
     @torch.no_grad()
-    def _judged(self, task: Task, theta: Weights, run: Sequence[Any] | None = None) -> list[Judged]:
-        """Return `task` with its output at `theta` for a run, by default its sample: a list of one,
-        or of none if the task judges no tensor of outputs."""
-        run = self.samples[task.name] if run is None else run
-        outputs = self.network.skeleton.eval_copy()(theta, run[0])
-        return [*self._of_task(task, outputs, run)]
+    def _judged(
+        self, skeleton: Skeleton, theta: Weights, task: Task, run: Sequence[Any]
+    ) -> list[Judged]:
+        """Return `task` with its output at `theta` for a run: a list of one, or of none if the task
+        judges no tensor of outputs."""
+        return [*self._of_task(task, skeleton(theta, run[0]), run)]
 
     def _of_task(self, task: Task, outputs: Any, run: Sequence[Any]) -> Iterator[Judged]:
         for judges, output, target in by_task(self.tasks, outputs, run[1:]):

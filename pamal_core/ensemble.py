@@ -10,12 +10,20 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from pamal_core.errors import InputError, check_number, check_type
+from pamal_core.errors import InputError, check_number, check_type, shown
 from pamal_core.inputs import described
 from pamal_core.network import Network
 from pamal_core.simplex import as_array, on_simplex
 from pamal_core.skeleton import Skeleton, check_weights, copied
-from pamal_core.weights import ByMember, Weights, in_order, laid, memory_order, parameter_tree
+from pamal_core.weights import (
+    ByMember,
+    Weights,
+    in_order,
+    laid,
+    layout,
+    memory_order,
+    parameter_tree,
+)
 
 
 class WeightEnsemble(Network):
@@ -93,9 +101,9 @@ class _Mix(torch.autograd.Function):
 @torch.no_grad()
 def stack(weights: Sequence[Tensor]) -> Tensor:
     """Return `weights` as one tensor [M, *shape], each in the memory order of the first one."""
-    order = memory_order(weights[0])
-    stacked = torch.stack([weight.permute(order) for weight in weights])
-    return stacked.permute(0, *(1 + order.index(axis) for axis in range(len(order))))
+    axes = layout(weights[0].stride(), weights[0].shape)
+    stacked = torch.stack([weight.permute(axes.order) for weight in weights])
+    return stacked.permute(0, *(1 + axis for axis in axes.inverse))
 
 
 def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
@@ -139,13 +147,14 @@ def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
     """Return the matrix W [M, T], the identity if None. Raise InputError unless its rows are on the
     simplex."""
     given = np.eye(num_members) if task_weights is None else task_weights
-    shape = as_array(given).shape
-    if len(shape) != 2 or shape[0] != num_members or not shape[1]:
+    matrix = as_array(given)
+    if matrix.ndim != 2 or len(matrix) != num_members or not matrix.size:
+        found = f"shape {matrix.shape}" if matrix.size else shown(task_weights)
         raise InputError(
             f"`task_weights` must be a matrix with {num_members} rows, one per member. "
-            f"Found shape {shape}."
+            f"Found {found}."
         )
-    return torch.as_tensor(on_simplex(given, shape[1], name="each row of task_weights"))
+    return torch.as_tensor(on_simplex(matrix, matrix.shape[1], name="each row of task_weights"))
 
 
 def check_kinds(model: nn.Module) -> None:

@@ -95,8 +95,9 @@ def evaluate(
     else:
         points = np.atleast_2d(network.alpha_array(alphas))
     table = measure(network, tasks, loader, points, calibration, progress)
-    trained = [tasks[t] for t in network.trained_tasks]
-    task_weights = network.task_weights[:, network.trained_tasks].cpu().double().numpy()
+    columns_of = network.trained_tasks
+    trained = [tasks[t] for t in columns_of]
+    task_weights = network.task_weights[:, columns_of].cpu().double().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
     for text in not_finite(front, network.task_weights.dtype):
         warnings.warn(text, stacklevel=3)  # past the decorator of torch
@@ -133,13 +134,13 @@ def measure(
     """Return the table of `evaluate`, whatever is in it: a row for each of `points` with the value
     of each metric over all batches. `argument` is the name that a user gave `loader` by."""
     device, names = network.device, [task.name for task in tasks]
-    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
-    loader = to_judge(loader, names)
+    check_type(argument, loader, Iterable, "a DataLoader or a list of batches")
+    loader, trained = to_judge(loader, names), network.trained_tasks
     judged = {
         f"{task.name}/{metric.name}": (t, metric)
         for t, task in enumerate(tasks)
         for metric in task.metrics
-        if t in network.trained_tasks
+        if t in trained
     }
     totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
     is_small = len(points) * network.skeleton.num_weights <= MAX_KEPT_WEIGHTS

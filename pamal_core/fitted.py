@@ -78,7 +78,7 @@ class Fitted:
 
     def _compared(self, name: str, baseline: Front) -> list[str]:
         """Return sentences on how `baseline` stands against the front."""
-        points, others = self.front.pareto.better, baseline.better
+        points, others = self.front[self.front.kept()].better, baseline.better
         best = ", ".join(f"{n} {v:.4g}" for n, v in baseline.ideal_point().items())
         rate = "" if self.lr is None else f"rate {self.lr:.2g}, "
         who = name

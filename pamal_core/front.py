@@ -201,7 +201,8 @@ class Front:
         inside = front.kept() & is_better.all(1)
         if not inside.any():
             return 0.0
-        # Other points add no volume, but time: with many objectives too much.
+        # Other points add no volume, but time: with many objectives too much. With few they stay,
+        # because without them the last bit of a record may be another one.
         points = front.values if len(ref) <= 4 else front.values[inside]
         return float(moocore.hypervolume(points, ref=ref, maximise=front.maximise))
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.classes import Weights, check_ignore_index, or_nan, positive
+from pamal_core.classes import PerClass, check_ignore_index, or_nan, positive
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, mean_of_values, sum_of_values
-from pamal_core.numbers import check_order
+from pamal_core.numbers import check_axes
 from pamal_core.tasks import Task, chosen_of
 
 
@@ -20,7 +20,7 @@ def binary(
     name: str,
     ignore_index: int = -100,
     *,
-    pos_weight: float | int | Weights | None = None,
+    pos_weight: float | int | PerClass | None = None,
     metrics: Sequence[Any] | None = None,
     output: str | None = None,
 ) -> Task:
@@ -77,7 +77,7 @@ def checked(ignore_index: int, logits: Tensor, labels: Tensor) -> tuple[Tensor, 
             "be [n, 1, ...]. Two logits of one label are for a `classification`. Found "
             f"{described(logits)} and {described(labels)}."
         )
-    check_order(logits, labels)
+    check_axes(logits, labels)
     counted, values = _present(ignore_index, labels), labels.to(logits.dtype)
     wrong = counted & (values != 0) & (values != 1)
     rule = f"A label must be 0 or 1, or NaN or {ignore_index} if it is missing."

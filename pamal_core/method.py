@@ -27,7 +27,7 @@ from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
 from pamal_core.skeleton import autocast_dtype, autocast_now, full_precision
 from pamal_core.tasks import Task, check_names, task_losses
-from pamal_core.weights import ByMember, ByTask, unflatten
+from pamal_core.weights import ByMember, ByTask, as_leaves, unflatten
 
 
 class NonFiniteError(ArithmeticError):
@@ -150,7 +150,8 @@ class Method:
 
         - `batch`: the inputs and targets.
         - `alphas`: the draws [W, M], or a single one [M]. If None, `window` new ones are drawn,
-          seeded by torch's global generator.
+          seeded by torch's global generator. A `preference` that changes during training is then
+          taken at its end: for others give `method.draw(rng, progress)`.
 
         Without a penalty each draw is back-propagated before the next one is made, so memory does
         not grow with W. A penalty couples the draws, so all W graphs are kept until its slopes are
@@ -216,7 +217,7 @@ class Method:
         """Return theta(alpha), and the draw. Its losses are differentiable in leaves that have the
         values of theta, so that the balancer sees the gradients before any member gets one."""
         theta = self.network.weights(alpha)
-        leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
+        leaves = as_leaves(theta)
         losses = []  # of a run each; a task without a target in a run has a loss of 0 there
         for inputs, *targets in runs:
             with caller:

@@ -32,8 +32,8 @@ class Network(nn.Module, ABC):
     $\alpha^\top W$. `skeleton` is the architecture, which runs with the weights
     $\theta(\alpha)$; all tasks use the first `skeleton.num_shared` of these numbers. Its buffers,
     such as the running statistics of BatchNorm, are shared by all alphas while it is trained. Under
-    the caller's autocast the architecture alone runs with fewer digits; theta, its gradient and the
-    outputs keep their dtype.
+    the caller's autocast the architecture alone runs with fewer digits; theta, its gradient and
+    outputs that are floating-point numbers have the dtype of the weights.
 
     A state dict has the weights, the buffers and the names of the tasks. `calibration` is no part
     of it: it is saved beside.
@@ -145,8 +145,9 @@ class Network(nn.Module, ABC):
         return skeleton, theta
 
     def calibration_for(self, given: Calibration | None) -> Calibration:
-        """Return `given`, or if it is None the examples that `train` kept. Return "shared" if there
-        are none, with a warning if the model tracks statistics, and if the model has no buffers."""
+        """Return `given`; if it is None, the examples that `train` kept. Return "shared" if there
+        are neither, with a warning if the model tracks running statistics, or if the model has no
+        buffers to estimate."""
         check_calibration(given)
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
@@ -180,11 +181,11 @@ class Network(nn.Module, ABC):
 
     @property
     def alpha_names(self) -> list[str]:
-        """Return the names of the entries of an alpha: the tasks of a `Method` if each has a
-        member, and else alpha_1 to alpha_M."""
-        identity = torch.eye(self.num_members).to(self.task_weights)
-        if self.task_names and torch.equal(self.task_weights, identity):
-            return [*self.task_names]
+        """Return the names of the entries of an alpha: the trained tasks of a `Method` if each has
+        a member, and else alpha_1 to alpha_M."""
+        trained, identity = self.trained_tasks, torch.eye(self.num_members).to(self.task_weights)
+        if self.task_names and torch.equal(self.task_weights[:, trained], identity):
+            return [self.task_names[t] for t in trained]
         return [f"alpha_{k + 1}" for k in range(self.num_members)]
 
     @torch.no_grad()

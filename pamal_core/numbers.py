@@ -69,7 +69,7 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None, output: str | None
 
 def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
     """Return `loss` on the numbers that have a target; 0 if none has."""
-    check_order(output, target)
+    check_axes(output, target)
     output, target = output.flatten(), target.flatten().to(output.dtype)
     counted = _is_number(target)
     if loss in _ZERO_AT_THE_TARGET:
@@ -84,7 +84,7 @@ def _is_positive(target: Tensor) -> Tensor:
 
 
 def _absolute_error(output: Tensor, target: Tensor) -> Values:
-    check_order(output, target)
+    check_axes(output, target)
     target = target.flatten()
     valid = target > 0
     # An invalid target may be NaN, and so would be the gradient, though the error does not count.
@@ -96,7 +96,7 @@ def _relative_error(output: Tensor, target: Tensor) -> Values:
     return error / target.flatten().where(valid, 1), valid
 
 
-def check_order(output: Tensor, target: Tensor) -> None:
+def check_axes(output: Tensor, target: Tensor) -> None:
     """Raise InputError unless there is a target for each number, and the axes are in the same
     order."""
     ours, theirs = ([size for size in t.shape if size != 1] for t in (output, target))
@@ -117,7 +117,7 @@ def _count(present: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
 
 def _labelled(present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
     """Return outputs [k] and targets [k] without missing ones, in the dtype of the outputs."""
-    check_order(output, target)
+    check_axes(output, target)
     output, target = output.flatten(), target.flatten()
     counted = present(target)
     return output[counted], target[counted].to(output.dtype)

@@ -13,7 +13,7 @@ from pamal_core.errors import InputError, is_number, shown
 PerObjective: TypeAlias = Mapping[str, float | int] | pd.Series | Sequence[float | int] | np.ndarray
 """One number per objective: by the name of its task or its column, or in the objectives' order."""
 Bounds: TypeAlias = Mapping[str, float | int] | pd.Series
-"""A number for each of some tasks, of whose objectives it is, or columns of a front's table."""
+"""A limit by name: of a task, which means its objective, or of a column of a front's table."""
 NO_BOUNDS: Bounds = MappingProxyType({})
 
 

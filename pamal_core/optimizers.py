@@ -21,6 +21,8 @@ def make_optimizer(
 ) -> Optimizer:
     """Return `optimizer`, or what it makes of the parameters of `method`, or Adam at the rate `lr`.
     Raise InputError unless it can train `method`."""
+    if lr is not None and optimizer is not None:
+        raise InputError("`lr` is for a training without `optimizer`. Found both.")
     parameters = method.parameters()  # also what is frozen, as a hook may unfreeze it
     made: Optimizer
     if optimizer is None:

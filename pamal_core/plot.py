@@ -32,7 +32,7 @@ def plot(front: Front, ax: Any, beside: Mapping[str, Front]) -> Any:
     pairs = [*combinations(range(number), 2)] if number <= AS_PAIRS else []
     panels, needed = np.ravel([] if ax is None else ax), len(pairs) or 1
     if ax is None:
-        panels = _panels(plt, needed, has_triangle=number == 3)
+        panels = _panels(plt, needed, has_triangle=number == 3 == front.alphas.shape[1])
     if len(panels) < needed or not all(hasattr(panel, "set_xlabel") for panel in panels):
         raise InputError(
             f"`ax` must be matplotlib's axes, one for each panel: {needed}. Found {shown(ax)}."
@@ -108,9 +108,6 @@ def _draw_all_tasks(panel: Any, fronts: Mapping[str, Front]) -> None:
 
 def _draw_triangle(panel: Any, front: Front) -> None:
     """Draw each alpha in the color of its worst task, on the scale by which `choose` decides."""
-    if front.alphas.shape[1] != 3:
-        panel.remove()
-        return
     shares, _ = scaled(front, front.better)
     worst = shares.min(1).clip(0, 1) if shares.size else np.ones(len(front))
     drawn = panel.scatter(*front.alphas.T, c=worst, cmap="viridis", s=40, vmin=0, vmax=1)

@@ -16,14 +16,17 @@ MAX_COLUMNS = 8
 
 def text(front: Front) -> str:
     """Return a summary of `front`, its table, and a line on what the table leaves out."""
-    table = _table(front).to_string(max_cols=MAX_COLUMNS)
-    return "\n".join([_summary(front), table, *_left_out(front)])
+    rows = _rows(front, MAX_ROWS)
+    table = _table(front, rows).to_string(max_cols=MAX_COLUMNS)
+    return "\n".join([_summary(front), table, *_left_out(front, rows)])
 
 
 def html(front: Front) -> str:
     """Return the same as HTML, for a notebook."""
-    table = _table(front).to_html(max_cols=MAX_COLUMNS, border=0)
-    before, *after = (f"<p>{escape(line)}</p>" for line in [_summary(front), *_left_out(front)])
+    rows = _rows(front, MAX_ROWS)
+    table = _table(front, rows).to_html(max_cols=MAX_COLUMNS, border=0)
+    lines = [_summary(front), *_left_out(front, rows)]
+    before, *after = (f"<p>{escape(line)}</p>" for line in lines)
     return "\n".join([before, table, *after])
 
 
@@ -32,11 +35,11 @@ def _summary(front: Front) -> str:
     return f"{points} points of {members} members, {front.kept().sum()} not dominated, by {labels}"
 
 
-def _table(front: Front) -> pd.DataFrame:
+def _table(front: Front, rows: np.ndarray) -> pd.DataFrame:
     columns = [*front.alpha_names, *(o.name for o in front.objectives), "non_dominated"]
     if len(columns) > MAX_COLUMNS:
         columns = columns[len(front.alpha_names) :]
-    return front.to_frame()[columns].round(4).iloc[np.sort(_rows(front, MAX_ROWS))]
+    return front.to_frame()[columns].round(4).iloc[np.sort(rows)]
 
 
 def _rows(front: Front, number: int) -> np.ndarray:
@@ -46,9 +49,9 @@ def _rows(front: Front, number: int) -> np.ndarray:
     return spread(front, number)
 
 
-def _left_out(front: Front) -> list[str]:
-    """Return a line on the points that are not printed, if there are any."""
-    left = np.delete(front.kept(), _rows(front, MAX_ROWS))
+def _left_out(front: Front, rows: np.ndarray) -> list[str]:
+    """Return a line on the points that are not printed, if `rows` are not all."""
+    left = np.delete(front.kept(), rows)
     if not len(left):
         return []
     line = f"{len(left)} points are left out, {left.sum() or 'none'} of them not dominated."

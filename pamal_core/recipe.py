@@ -139,6 +139,11 @@ def fit(
     if isinstance(model, Network):
         check_num_tasks(model, num_tasks)
         trained = model.trained_tasks
+        if start and not isinstance(model, WeightEnsemble):
+            raise InputError(
+                "`start` gives every member weights, so a network must be a WeightEnsemble. Found "
+                f"a {type(model).__name__}."
+            )
     passes = start + (epochs - start) * window
     beside = epochs_beside(baseline, passes, len(trained), soup)
     check_loader(loader, 2)  # of which one reading is for the diagnosis
@@ -149,7 +154,7 @@ def fit(
         calibration = [*calibration]  # it is read for each training and each alpha
     length = length_hint(loader, 0)  # 0 if the loader does not know
     _check_averaging(averaging, loader)
-    _check_training(training, lr, is_one=not (beside or start))
+    _check_training(training, is_one=not (beside or start))
     make_network = maker(model, shared, seed, device)
     rule = Linear() if balancer is None else balancer
     rate = 1e-3 * num_tasks if lr is None else lr
@@ -157,35 +162,39 @@ def fit(
     equal, of_soup = columns.mean(0, keepdims=True), rows_of_soup(len(trained)) @ columns
 
     def stage(
-        rows: np.ndarray | None, epochs: int, share: float | None, rule: Any, **options: Any
+        rows: np.ndarray | None,
+        epochs: int,
+        share: float | None,
+        rule: Any,
+        then: Stage | None = None,
+        **options: Any,
     ) -> Stage:
+        made = make_network(rows)
+        if then is not None:  # which goes on with the buffers and the frozen weights
+            made.skeleton = then.method.network.skeleton
         # A balancer with a memory has one for each training.
-        method = Method(make_network(rows), tasks, balancer=copy.deepcopy(rule), **options)
+        method = Method(made, tasks, balancer=copy.deepcopy(rule), **options)
         steps = 0 if share is None else share * (epochs * length)
         ema = 1 - 1 / steps if steps > 1 else None  # there is no average of a single step
         given = {"epochs": epochs, "ema": ema, "calibration": calibration, "seed": seed}
         of_all = {name: training[name] for name in OF_ALL if name in training}
-        parts = partial(parts_of, method, epochs, length, rate, **of_all)
+        parts = partial(parts_of, method, epochs, length, lr, **of_all)
         return Stage(method, given | parts() | {"progress": progress}, parts)
 
-    rows = of_soup if soup else np.eye(num_tasks)
-    own = None if isinstance(model, Network) else rows
+    own = None if isinstance(model, Network) else of_soup if soup else np.eye(num_tasks)
     drawn = Dirichlet() if preference is None else preference
-    options = {"preference": drawn, "penalty": penalty, "window": window}
-    stages = [stage(equal, start, None, rule)] if start else []
-    stages.append(stage(own, epochs - start, averaging, rule, **options))
-    network = stages[-1].method.network
-    if start and not isinstance(network, WeightEnsemble):
-        raise InputError(
-            "`start` gives every member weights, so a network must be a WeightEnsemble. Found a "
-            f"{type(network).__name__}."
-        )
+    options: dict[str, Any] = {"preference": drawn, "penalty": penalty, "window": window}
+    stages = [stage(own, epochs - start, averaging, rule, **options)]
+    network = stages[0].method.network
+    if start:
+        stages.insert(0, stage(equal, start, None, rule, stages[0]))
     baselines: dict[str, list[Stage]] = {}
-    corners = {"preference": CORNERS, "window": len(trained)}
+    corners: dict[str, Any] = {"preference": CORNERS, "window": len(trained)}
     for name, (*before, last) in beside.items():
         weights, draws = (equal, {}) if name == "LS" else (of_soup, corners)
-        baselines[name] = [stage(equal, number, None, Linear()) for number in before]
-        baselines[name].append(stage(weights, last, averaging, Linear(), **draws))
+        end = stage(weights, last, averaging, Linear(), **draws)
+        starts = [stage(equal, number, None, Linear(), end) for number in before]
+        baselines[name] = [*starts, end]
 
     diagnosis = Diagnosis(network, tasks, loader, validation)
     notes: list[str] = []
@@ -322,7 +331,7 @@ def _check_averaging(averaging: float | None, loader: Iterable[Batch]) -> None:
         )
 
 
-def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) -> None:
+def _check_training(training: dict[str, Any], is_one: bool) -> None:
     """Raise InputError unless `training` are arguments of `train` that `fit` passes on."""
     for name in training:
         if name == "ema":
@@ -339,8 +348,6 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
         given = training.get(name)
         if not isinstance(given, Optimizer | LRScheduler):
             check_function(name, given)
-    if lr is not None and training.get("optimizer") is not None:
-        raise InputError("`lr` is for a training without `optimizer`. Found both.")
     for name, kind in {"optimizer": Optimizer, "scheduler": LRScheduler}.items():
         part = training.get(name)
         if isinstance(part, kind) and not is_one:

@@ -115,10 +115,7 @@ def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """Return `alpha`, which may be a tensor on any device, as a float array [..., num_members];
     raise InputError unless its numbers are finite, >= 0, and sum to 1 within 1e-5 in each row."""
-    try:
-        array = as_array(alpha)
-    except (TypeError, ValueError):  # numpy's, for words or rows of unlike lengths
-        array = np.empty(0)
+    array = as_array(alpha)
     is_valid = array.ndim > 0 and array.shape[-1] == num_members
     is_valid = is_valid and np.isfinite(array).all() and (array >= -1e-9).all()
     if not is_valid or not np.allclose(array.sum(-1), 1, rtol=0, atol=1e-5):
@@ -131,7 +128,11 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
 
 
 def as_array(values: Any) -> np.ndarray:
-    """Return `values`, which may be a tensor on any device, as a float array."""
+    """Return `values`, which may be a tensor on any device, as a float array: an empty one for
+    words, and for rows of unlike lengths."""
     if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
         values = values.detach().cpu().double()
-    return np.asarray(values, dtype=float).copy()  # an array of pandas may be read-only
+    try:
+        return np.asarray(values, dtype=float).copy()  # an array of pandas may be read-only
+    except (TypeError, ValueError):
+        return np.empty(0)

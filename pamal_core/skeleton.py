@@ -144,8 +144,8 @@ class Skeleton(nn.Module):
     def forward(self, theta: Weights, inputs: Inputs) -> Any:
         """Return the outputs of the model with the weights `theta` for `inputs`.
 
-        The model runs under the caller's autocast, if there is one; its outputs have the dtype of
-        theta.
+        The model runs under the caller's autocast, if there is one; outputs that are floating-point
+        numbers then have the dtype of theta.
         """
         args, named = arguments(inputs)
         with self.holding(theta):
@@ -155,7 +155,7 @@ class Skeleton(nn.Module):
             return outputs
         if isinstance(outputs, Mapping) and any(leaf is outputs for leaf in tree_leaves(outputs)):
             outputs = dict(outputs)  # torch does not look into mappings of other classes
-        return tree_map_only(Tensor, lambda output: output.to(first), outputs)
+        return tree_map_only(Tensor, lambda o: o.to(first) if o.is_floating_point() else o, outputs)
 
     @contextlib.contextmanager
     def holding(self, theta: Weights) -> Iterator[None]:

@@ -99,7 +99,7 @@ def parts_of(
     method: Method,
     epochs: int,
     length: int,
-    rate: float,
+    lr: float | None,
     optimizer: Any = None,
     scheduler: Any = None,
     scheduler_interval: Literal["epoch", "step"] = "epoch",
@@ -107,8 +107,8 @@ def parts_of(
     """Return the arguments of `train` that say how `method` steps. An optimiser and a schedule are
     made here, so that one that does not fit is refused before anything is trained."""
     if optimizer is None and scheduler is None:
-        return {"lr": rate}
-    made = make_optimizer(method, rate, optimizer)
+        return {"lr": lr}
+    made = make_optimizer(method, lr, optimizer)
     times = times_stepped(epochs, scheduler_interval, length)
     with warnings.catch_warnings():  # `train` warns of it
         warnings.simplefilter("ignore")
@@ -181,9 +181,9 @@ def _stop(number: int, training: Training) -> None:
 
 @torch.no_grad()
 def _copy_into_members(network: Network, one: Network) -> None:
-    """Make each member of `network` a copy of the only member of `one`."""
+    """Give each member of `network` the weights of the only member of `one`, whose skeleton, with
+    buffers and frozen weights, it has already."""
     assert isinstance(network, WeightEnsemble) and isinstance(one, WeightEnsemble)
-    network.skeleton = one.skeleton  # it has the buffers and the frozen weights
     pairs = zip(network.stacked.parameters(), one.stacked.parameters(), strict=True)
     for weights, weight in pairs:
         weights.copy_(weight)  # of shape [1, *shape]

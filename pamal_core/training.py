@@ -29,8 +29,8 @@ from pamal_core.tasks import label_counts
 
 PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
 """Parts of a training that have a state. The last two may be missing."""
-KEPT = {"network", "epoch", "step", "is_cut", "history", "epoch_losses", "calibration"}
-"""Keys that the state of every training has."""
+NEEDED = {"network", "epoch", "step", "is_cut", "history", "epoch_losses", "calibration"}
+"""Keys without which a mapping is no state of a training."""
 INTERVALS = "epoch", "step"
 """After what a schedule may be stepped."""
 CHECKED_EVERY_STEP = {"cpu"}
@@ -111,7 +111,7 @@ class Training:
     def _check(self, state: Any, epochs: int | None) -> None:
         """Raise InputError unless `state` is one of a training like this, as `load_state_dict`
         says."""
-        if not isinstance(state, Mapping) or not state.keys() >= KEPT:
+        if not isinstance(state, Mapping) or not state.keys() >= NEEDED:
             raise InputError(
                 f"`resume` must be what `Training.state_dict` returned. Found {described(state)}."
             )
@@ -280,8 +280,6 @@ def train(
         raise InputError(f"`ema` must be a decay above 0 and below 1. Found ema={ema!r}.")
     check_function("on_step", on_step)
     check_function("on_epoch", on_epoch)
-    if lr is not None and optimizer is not None:
-        raise InputError("`lr` is for a training without `optimizer`. Found both.")
     network, device = method.network, method.network.device
     optimizer = make_optimizer(method, lr, optimizer)
     length = length_hint(loader, 0)  # 0 if the loader does not know
@@ -324,7 +322,9 @@ def train(
             optimizer.zero_grad()
             for parameter in method.parameters():  # an optimiser of views clears the views alone
                 parameter.grad = None
-            losses = method.step(batch, alphas)
+            # What is on the device already is not copied there again.
+            on_device = runs[0] if len(runs) == 1 else dict(zip(batch, runs, strict=True))
+            losses = method.step(on_device, alphas)
             training.losses, training.alphas = losses, alphas
             counts = [label_counts(method.tasks, targets, device) for _, *targets in runs]
             has_label = torch.stack(counts).sum(0) > 0

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-Theta = Float[Tensor, " N"]
-"""The weights of one network as a vector, or a direction in which they move."""
+Vector = Float[Tensor, " N"]
+"""A number for each weight of one network: the weights, a gradient, or a direction."""
 ByMember = Float[Tensor, "*batch M"]
 """Points of the simplex: a number for each member."""
 ByTask = Float[Tensor, "*batch T"]
@@ -65,13 +65,18 @@ def in_order(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
     return tensor if order == tuple(range(len(order))) else tensor.permute(order)
 
 
-def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
+def as_leaves(theta: Weights) -> Weights:
+    """Return `theta` as leaves of a new graph, which gather gradients of their own."""
+    return {name: weight.detach().requires_grad_() for name, weight in theta.items()}
+
+
+def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Vector:
     """Return the numbers of `tensors`, each in the memory order of its partner in `like`."""
     pairs = zip(tensors, like, strict=True)
     return torch.cat([in_order(tensor, memory_order(other)).flatten() for tensor, other in pairs])
 
 
-def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
+def unflatten(vector: Vector, like: Sequence[Tensor]) -> list[Tensor]:
     """Return the pieces of `vector` as tensors with the shapes and the memory orders of `like`."""
     pieces = torch.split(vector, [partner.numel() for partner in like])
     return [laid(piece, partner) for piece, partner in zip(pieces, like, strict=True)]

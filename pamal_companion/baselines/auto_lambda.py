@@ -12,7 +12,7 @@ from pamal_core.inputs import Batch, to_device
 from pamal_core.network import Network
 from pamal_core.skeleton import put_back
 from pamal_core.tasks import Task, check_names, task_losses
-from pamal_core.weights import Theta, flatten, unflatten
+from pamal_core.weights import Vector, flatten, unflatten
 
 
 class AutoLambda(Balancer):
@@ -53,7 +53,7 @@ class AutoLambda(Balancer):
     def start_epoch(self, epoch_losses: Sequence[Sequence[float]]) -> None:
         self.others = iter(self.loader)
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         jacobian = torch.stack(draw.gradients())
         now = self.task_weights.to(jacobian)
         slope = self._slope(draw, self.lr * (now @ jacobian))
@@ -61,7 +61,7 @@ class AutoLambda(Balancer):
         self.optimizer.step()
         return draw.penalised(self.task_weights.to(jacobian)) @ jacobian
 
-    def _slope(self, draw: Draw, step: Theta) -> Theta:
+    def _slope(self, draw: Draw, step: Vector) -> Vector:
         """Return grad L(theta - `step`) on the next other batch; running statistics are left as
         they were."""
         batch = next(self.others, None)

@@ -5,7 +5,7 @@ import torch
 from scipy.optimize import linprog
 
 from pamal_core.balancing.base import Balancer, Draw
-from pamal_core.weights import Coefficients, Gram, Theta
+from pamal_core.weights import Coefficients, Gram, Vector
 
 BALANCED = 1e-4
 """The non-uniformity below which losses count as on the ray, as in the authors' code."""
@@ -25,7 +25,7 @@ class EPO(Balancer):
     published, the rule can run into an end of the front from behind and stay there.
     """
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         jacobian = torch.stack(draw.gradients())
         gram = (jacobian @ jacobian.T).double().cpu().numpy()
         if not np.isfinite(gram).all():

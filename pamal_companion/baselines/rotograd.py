@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError
-from pamal_core.weights import ByTask, Theta, flatten
+from pamal_core.weights import ByTask, Vector, flatten
 
 
 class Cut(NamedTuple):
@@ -84,7 +84,7 @@ class RotoGrad(Balancer):
         self.model = model
         self.first: Tensor | None = None
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         if draw.penalty is not None:
             raise InputError("RotoGrad takes no penalty. Found one.")
         if (cut := self.model.cut) is None:

@@ -247,9 +247,9 @@ def of_phn(runs: Runs) -> str:
         "**PHN, a hypernetwork, leaves you a choice, too.** With its best setting and a quarter of "
         "PaMaL's passes it is open which front is better, on validation and with three seeds of "
         f"PHN (hypervolume of PHN minus PaMaL {away}). This setting has the largest hypervolume of "
-        "PHN on validation, which favours it, and it hardly trades the digits off "
-        f"(S = {trades:.2f}). With every recipe tuned and equal "
-        "compute, PaMaL with p = 0.2 is ahead of it in the hypervolume of four networks (PaMaL "
+        "PHN on validation, which favours it, and it hardly trades the digits off (its accuracies "
+        f"have a rank correlation of {trades:.2f}). With every recipe tuned and equal compute, "
+        "PaMaL with p = 0.2 is ahead of it in the hypervolume of four networks (PaMaL "
         f"minus PHN {tuned}). But the one network that you would choose for both digits is worse "
         "than PHN's, which was not registered."
     )

@@ -45,7 +45,8 @@ def of_fairness(question: Question) -> str:
     without = int(registered.beside(question).loc["ls", f"none within {limit:g}"])
     return (
         "**What we found.** Suppose you accept a gap of at most 0.01, and train for eight passes. "
-        "The network that you would choose from a rewarded soup has an average precision of "
+        "(The recipes and the measures are described [below](#two-losses-of-one-logit).) The "
+        "network that you would choose from a rewarded soup has an average precision of "
         f"{soup:.3f} on test, and the one from the best variant of PaMaL {ours:.3f}. Against the "
         f"soup PaMaL is **{words[f'{OURS} - {STRONGEST}']}**, by {100 * low:.1f} to "
         f"{100 * high:.1f} points of average precision. {others} The lead over one LS says little, "

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
-from pamal_core.weights import ByMember, ByTask, Theta, Weights, flatten
+from pamal_core.weights import ByMember, ByTask, Vector, Weights, flatten
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Draw:
     num_shared: int
     penalty: ByTask | None = None
 
-    def gradient(self, loss: Tensor, retain_graph: bool = False) -> Theta:
+    def gradient(self, loss: Tensor, retain_graph: bool = False) -> Vector:
         """Return the gradient of `loss` by theta."""
         # Not by `autograd.grad`, which the reentrant form of activation checkpointing refuses.
         torch.autograd.backward(loss, retain_graph=retain_graph)
@@ -40,7 +40,7 @@ class Draw:
             gradients.append(torch.zeros_like(weight) if gradient is None else gradient)
         return flatten(gradients, self.theta.values())
 
-    def gradients(self) -> list[Theta]:
+    def gradients(self) -> list[Vector]:
         """Return the rows of the Jacobian, the gradient of each loss: T backward passes."""
         return [self.gradient(loss, retain_graph=True) for loss in self.losses]
 
@@ -53,7 +53,7 @@ class Balancer(ABC):
     """Turns the T losses of one draw into one direction. It may keep a state from draw to draw."""
 
     @abstractmethod
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         """Return the balanced gradient of the losses by theta, [N], plus the penalty's task weights
         times the Jacobian. A direct subclass adds that itself (`Draw.penalised`); `LossBalancer`,
         `GradientBalancer` and `GramBalancer` do it for theirs.

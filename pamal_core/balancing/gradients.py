@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pamal_core.balancing.base import Balancer, Draw, check_result
 from pamal_core.errors import InputError, check_choice
-from pamal_core.weights import ByMember, ByTask, Direction, Jacobian, Theta
+from pamal_core.weights import ByMember, ByTask, Direction, Jacobian, Vector
 
 
 class GradientBalancer(Balancer):
@@ -21,7 +21,7 @@ class GradientBalancer(Balancer):
         """Return the direction [S] for `jacobian` [T, S], whose rows are the gradients of the tasks
         by S weights, and the task weights [T] of the draw."""
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         jacobian = torch.stack(draw.gradients())
         shared = self.combine(jacobian[:, : draw.num_shared], draw.weights)
         check_result(self.combine, "one direction", shared, draw.num_shared)
@@ -50,7 +50,7 @@ class UnitNorm(GradientBalancer):
         scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         if self.form == "paper":
             return super().direction(draw)
         jacobian = torch.stack(draw.gradients())

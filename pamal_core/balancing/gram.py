@@ -13,7 +13,7 @@ from torch import Tensor
 from pamal_core.balancing.base import Draw, check_result
 from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.errors import check_choice
-from pamal_core.weights import ByTask, Coefficients, Direction, Gram, Jacobian, Theta
+from pamal_core.weights import ByTask, Coefficients, Direction, Gram, Jacobian, Vector
 
 
 class GramBalancer(GradientBalancer):
@@ -39,7 +39,7 @@ class GramBalancer(GradientBalancer):
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return self.coefficients(jacobian @ jacobian.T, weights) @ jacobian
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         # The Jacobian is not put together: for a large network that would cost as much as the rule.
         rows, end = draw.gradients(), draw.num_shared
         shared = [row[:end] for row in rows]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pamal_core.balancing.base import Balancer, Draw, check_result
 from pamal_core.errors import InputError, check_choice, check_number
-from pamal_core.weights import ByTask, Theta
+from pamal_core.weights import ByTask, Vector
 
 
 class LossBalancer(Balancer):
@@ -25,7 +25,7 @@ class LossBalancer(Balancer):
         else InputError.
         """
 
-    def direction(self, draw: Draw) -> Theta:
+    def direction(self, draw: Draw) -> Vector:
         weights = self.reweigh(draw.losses.detach(), draw.weights)
         check_result(self.reweigh, "a weight for each task", weights, len(draw.losses))
         if weights.requires_grad and not [*self.parameters()]:

@@ -117,6 +117,11 @@ ENSEMBLE = {
     "none": (lambda: WeightEnsemble([]), "one per member.* Found a list of nothing"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
     "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),
+    "rows of unlike lengths": (
+        lambda: ensemble(task_weights=[[1, 0], [1]]),
+        r"matrix with 2 rows, one per member. Found \[\[1, 0\], \[1\]\]",
+    ),
+    "tasks by a word": (lambda: ensemble(task_weights="eye"), "one per member. Found 'eye'"),
     "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "2 finite numbers >= 0"),
     "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "that sum to 1"),
     "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),

@@ -11,7 +11,16 @@ from torch import nn
 from torch.nn import functional as F
 
 import pamal_core as pamal
-from pamal_core import InputError, Metric, Task, UnitNorm, binary, classification, regression
+from pamal_core import (
+    InputError,
+    Metric,
+    Task,
+    UnitNorm,
+    WeightEnsemble,
+    binary,
+    classification,
+    regression,
+)
 
 N = 96
 RNG = torch.Generator().manual_seed(0)
@@ -215,6 +224,16 @@ def normed():
     return Net(batch_norm())
 
 
+def normed_first():
+    """Judged by statistics that are not its own, it has losses of thousands."""
+    return Net(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8)))
+
+
+def without_kind():
+    """A network whose members are trained on the first task alone."""
+    return WeightEnsemble([Net(), Net()], task_weights=[[1.0, 0.0], [1.0, 0.0]])
+
+
 def normed_images():
     layers = nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()
     return Net(nn.Sequential(*layers), width=64)
@@ -410,6 +429,17 @@ RIGHT = {
         "first": task("size", times(3, flat(F.mse_loss))),
         "epochs": 20,
         "start": 10,
+    },
+    "a start in front of BatchNorm": {
+        "make": normed_first,
+        "inputs": 1e4 * X,
+        "targets": (SIZE, KIND),
+        "start": 3,
+    },
+    "a task that no member is trained on": {
+        "make": without_kind(),
+        "second": task("kind", times(1e3, F.cross_entropy)),
+        "validation": [(X, SIZE, None)],
     },
     "unlike losses with a balancer": {
         "first": task("a", times(1e3, flat(F.l1_loss))),

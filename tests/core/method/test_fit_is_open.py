@@ -1,6 +1,7 @@
 """`fit` with a function, a model or a network; what it passes on to `train`; its baselines."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -145,6 +146,17 @@ def test_the_first_member_keeps_its_statistics():
     assert int(tracked) == 3 * 4 + 4
 
 
+def test_a_network_with_a_start_keeps_its_own_model_with_what_is_compiled():
+    network = WeightEnsemble([seeded(seed, norm=True) for seed in range(2)])
+    network.compile(backend="eager")
+    skeleton, calls = network.skeleton, []
+    skeleton.model.register_forward_hook(lambda *_: calls.append(1))
+    found = fitted(network, start=3, calibration="shared")
+    assert found.network.skeleton is skeleton and len(calls) >= 4 * 4
+    assert skeleton.model._compiled_call_impl is not None
+    assert int(skeleton.get_buffer("model.body.1.num_batches_tracked")) == 4 * 4
+
+
 # What is passed on
 
 
@@ -165,7 +177,7 @@ def test_an_optimiser_and_a_schedule_are_made_for_each_training():
     )
     size = sum(p.numel() for p in Net().parameters())
     # Each once before anything is trained, and again for members that begin as a trained network.
-    assert [number // size for number, _ in made] == [1, 2, 1, 1, 2, 2, 2]
+    assert [number // size for number, _ in made] == [2, 1, 1, 2, 1, 2, 2]
     assert rates == pytest.approx([0.15, 0.075])  # after the start
     assert found.lr is None and "rate" not in repr(found)
 
@@ -372,7 +384,7 @@ def test_an_error_of_a_baseline_leaves_the_front():
 
 
 def test_an_interrupt_of_a_baseline_leaves_the_front_and_what_was_compared():
-    """A schedule is made for the network, LS, and the two trainings of the soup, in this order."""
+    """A schedule is made for the network, LS, and the last and the first training of the soup."""
     made = []
 
     def scheduler(optimizer):
@@ -380,7 +392,7 @@ def test_an_interrupt_of_a_baseline_leaves_the_front_and_what_was_compared():
         number = len(made)
 
         def factor(epoch):
-            if number == 3 and epoch == 1:
+            if number == 4 and epoch == 1:
                 raise KeyboardInterrupt
             return 1.0
 
@@ -433,6 +445,14 @@ def test_each_baseline_is_printed_by_its_name(baseline, names):
     assert [len(front) for front in found.baselines.values()] == [
         {"LS": 1}.get(n, 11) for n in names
     ]
+
+
+def test_a_print_does_not_warn_of_points_that_are_not_finite():
+    found = fitted(baseline="ls")
+    table = found.front.table.copy()
+    table.iloc[3] = float("nan")
+    left = replace(found, front=replace(found.front, table=table))
+    assert "LS dominates" in repr(left) and left._repr_html_()  # a warning is an error here
 
 
 def test_ls_is_trained_without_the_balancer_of_the_network():

@@ -157,6 +157,13 @@ def test_bounds_are_literal_and_may_name_any_column():
     assert points.choose(at_least={"a/accuracy": 0.7}, at_most={"a/accuracy": 0.7}).row == 1
 
 
+def test_two_bounds_that_are_printed_alike_both_count():
+    points = front([[0.9, 0.6], [0.900008, 0.1]])
+    bounds = {"a": 0.900004, "a/accuracy": 0.899996}
+    assert points.choose(at_least=bounds).row == 1
+    assert points.choose(at_least=dict(reversed(bounds.items()))).row == 1
+
+
 def test_a_bound_on_the_side_that_is_better_warns_and_is_kept_all_the_same():
     costs = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], maximise=False, alphas=np.eye(3))
     with pytest.warns(UserWarning) as found:

@@ -45,6 +45,33 @@ def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader
     assert rows == train(make_plain_method(window=3), loader, epochs=2, progress=False)
 
 
+def test_a_step_brings_its_batch_to_the_device_once(make_mlp, tasks, loader):
+    class There:
+        def __init__(self, x):
+            self.x = x
+
+        def to(self, device, non_blocking=False):
+            return self
+
+    class Here(There):
+        def to(self, device, non_blocking=False):
+            moves.append(device)
+            return There(self.x)
+
+    class Reading(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = make_mlp()
+
+        def forward(self, inputs):
+            return self.model(inputs.x)
+
+    moves, batches = [], [(Here(x), *targets) for x, *targets in loader]
+    method = Method(WeightEnsemble([Reading(), Reading()]), tasks)
+    train(method, batches, epochs=2, progress=False)
+    assert len(moves) == 2 * len(batches)
+
+
 def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_so_far(make_plain_method, loader):
     losses, states, method = [], [], make_plain_method()
 

@@ -8,6 +8,7 @@ import forked
 import pytest
 import torch
 from small_problems import SharedBottom, lenet, slopes_of
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from pamal_core import MultiForward, UnitNorm, evaluate
@@ -65,6 +66,18 @@ def test_under_autocast_the_model_alone_has_fewer_digits():
     torch.testing.assert_close(found, losses, rtol=0.02, atol=0)
     assert torch.cosine_similarity(near.flatten(), exact.flatten(), dim=0) > 0.99
     assert not torch.equal(near, exact)
+
+
+def test_under_autocast_outputs_that_are_no_floats_stay_as_they_are():
+    class Answers(nn.Linear):
+        def forward(self, x):
+            logits = super().forward(x)
+            return logits, logits.argmax(1), logits > 0
+
+    network = WeightEnsemble([Answers(3, 4), Answers(3, 4)])
+    with BF16:
+        outputs = network(torch.randn(5, 3), ALPHAS[0])
+    assert [output.dtype for output in outputs] == [torch.float32, torch.int64, torch.bool]
 
 
 @pytest.mark.parametrize("make", [Linear, UnitNorm, MGDA, CAGrad])

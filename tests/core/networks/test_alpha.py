@@ -94,6 +94,24 @@ def test_members_that_are_no_tasks_are_numbered():
         network.theta({"price": 1.0})
 
 
+def test_a_task_that_no_member_is_trained_on_has_no_share():
+    class Three(Net):
+        def forward(self, x):
+            price, rent = super().forward(x)
+            return price, price * rent, rent
+
+    weights = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    network = WeightEnsemble([Three(), Three()], task_weights=weights)
+    tasks = [TASKS[0], regression("unused"), TASKS[1]]
+    Method(network, tasks)
+    front = evaluate(network, tasks, [(X, *torch.randn(3, 16))], progress=False)
+    assert [f"alpha/{name}" for name in network.alpha_names] == front.alpha_names
+    frame = front.to_frame()[front.alpha_names[::-1]]
+    np.testing.assert_array_equal(network.alpha_array(frame), front.alphas)
+    with pytest.raises(InputError, match=r"one of price, rent\. Found 'unused'"):
+        network.theta({"unused": 1.0})
+
+
 @pytest.mark.parametrize("wrong", [{"cost": 1.0}, {"price": 0.7}, {}, pd.Series([0.3, 0.7])])
 def test_a_wrong_name_or_sum_is_refused(network, wrong):
     with pytest.raises(InputError, match=r"`(name in )?alpha` must"):
