@@ -131,7 +131,7 @@ def load(
     source = (
         "a small sample, scikit-learn's 1,797 handwritten digits in place of MNIST"
         if is_sample
-        else f"MNIST digits, others for {others}"
+        else f"MNIST, with different digits for {others}"
     )
     name = "multimnist" if num_digits == 2 else f"multimnist{num_digits}"
     options = name, f"offset={offset}", f"seed={seed}"
