@@ -1,12 +1,12 @@
 from .balancing import UnitNorm
 from .classes import classification, segmentation
 from .ensemble import WeightEnsemble, member_parameters
-from .errors import InputError
+from .errors import InputError, NonFiniteError
 from .evaluation import evaluate
 from .fitted import Fitted
 from .front import Front
 from .labels import binary
-from .method import Method, NonFiniteError
+from .method import Method
 from .metrics import Metric
 from .numbers import depth, regression
 from .penalties import MultiForward

@@ -1,4 +1,5 @@
-"""The error for everything that a user can mend, and the checks that raise it."""
+"""The error for everything that a user can mend, the checks that raise it, and the error of a
+training that diverges."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +13,16 @@ LONGEST = 100
 class InputError(ValueError):
     """An argument or a file is wrong; the message says what was expected and what was found."""
 
-    def _render_traceback_(self) -> list[str]:
+    def _render_traceback_(self: Exception) -> list[str]:
         """Return the lines that IPython prints instead of a traceback; a user needs no more."""
         return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", [])]
+
+
+class NonFiniteError(ArithmeticError):
+    """A loss or a gradient is NaN or infinite; the message names the step, the task and the
+    alpha."""
+
+    _render_traceback_ = InputError._render_traceback_
 
 
 def is_number(value: object) -> bool:

@@ -30,14 +30,6 @@ from pamal_core.tasks import Task, check_names, task_losses
 from pamal_core.weights import ByMember, ByTask, as_leaves, unflatten
 
 
-class NonFiniteError(ArithmeticError):
-    """A loss or a gradient is NaN or infinite; the message names the step, the task and the
-    alpha."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
-
-
 @dataclass(repr=False)
 class Method:
     r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of

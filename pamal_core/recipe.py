@@ -19,13 +19,20 @@ from pamal_core.balancing import Linear
 from pamal_core.checks import check_function, check_gradients, rises_again
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
+from pamal_core.errors import (
+    InputError,
+    NonFiniteError,
+    check_choice,
+    check_number,
+    check_type,
+    is_number,
+)
 from pamal_core.evaluation import NOT_FINITE, evaluate, not_finite, objectives
 from pamal_core.fitted import Fitted
 from pamal_core.front import Front
 from pamal_core.inputs import Batch
 from pamal_core.loaders import Loader, check_loader, to_judge, to_train
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.method import Method
 from pamal_core.network import Network, check_num_tasks
 from pamal_core.optimizers import times_stepped
 from pamal_core.penalties import Penalty

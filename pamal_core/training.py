@@ -17,10 +17,17 @@ from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
 from pamal_core.checks import check_function, check_gradients, check_losses, check_reach
-from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
+from pamal_core.errors import (
+    InputError,
+    NonFiniteError,
+    check_choice,
+    check_number,
+    check_type,
+    is_number,
+)
 from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, no_batch, to_train
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.method import Method
 from pamal_core.network import Network
 from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch, times_stepped
 from pamal_core.skeleton import copied

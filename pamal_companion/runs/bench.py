@@ -38,9 +38,9 @@ from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import file_name, run
 from pamal_core.balancing import Balancer
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError, NonFiniteError, check_choice
 from pamal_core.evaluation import evaluate
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.method import Method
 from pamal_core.stages import epochs_beside
 from pamal_core.training import train
 

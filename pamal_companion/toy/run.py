@@ -17,7 +17,7 @@ from pamal_companion.toy.outcomes import OBJECTIVES, SCALES, VARIANTS, Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem
 from pamal_companion.toy.rules import EPOCH, rules
-from pamal_core.method import NonFiniteError
+from pamal_core.errors import NonFiniteError
 from pamal_core.simplex import Dirichlet
 
 MOMENTS = 500

@@ -21,8 +21,7 @@ from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run, sweep
 from pamal_companion.runs.states import load_state
-from pamal_core.errors import InputError
-from pamal_core.method import NonFiniteError
+from pamal_core.errors import InputError, NonFiniteError
 
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
 SETTINGS = [{"seed": seed} for seed in range(4)]

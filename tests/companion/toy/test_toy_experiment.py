@@ -11,8 +11,7 @@ from pamal_companion.toy import figures as toy_figures
 from pamal_companion.toy.outcomes import COVERED, VARIANTS, Outcome, answer, counts, pair_by_pair
 from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import MOMENTS, ToyOptions, run
-from pamal_core.errors import InputError
-from pamal_core.method import NonFiniteError
+from pamal_core.errors import InputError, NonFiniteError
 
 PAMAL = [v.name for v in VARIANTS if v.method == "pamal"]
 

@@ -9,8 +9,8 @@ from small_problems import slopes_of
 
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.errors import InputError, NonFiniteError
+from pamal_core.method import Method
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.training import train

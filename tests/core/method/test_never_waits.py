@@ -13,7 +13,7 @@ from pamal_core.balancing import (
     UnitNorm,
 )
 from pamal_core.ensemble import member_parameters
-from pamal_core.method import NonFiniteError
+from pamal_core.errors import NonFiniteError
 from pamal_core.penalties import MultiForward
 from pamal_core.training import train
 

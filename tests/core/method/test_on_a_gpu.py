@@ -20,7 +20,8 @@ from pamal_core import (
     regression,
     train,
 )
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.errors import NonFiniteError
+from pamal_core.method import Method
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -6,7 +6,8 @@ from small_problems import through_a_file
 from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.method import Method, NonFiniteError
+from pamal_core.errors import NonFiniteError
+from pamal_core.method import Method
 from pamal_core.training import train
 
 
