@@ -521,6 +521,7 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
         pairs = zip(front.alphas.T, front.values.T, strict=True)
         return np.mean([spearmanr(a, v).statistic for a, v in pairs])
 
+    page_of_winners = passage("ablation_phn_cosmos", "winners-text")
     for method in ("phn", "cosmos"):
         name = f"{method}_{data}"
         keys, printed = layout.TABLES[name].keys, sweeps.printed(name).index
@@ -556,6 +557,11 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
             assert said in passage("ablation_phn_cosmos", "cosmos-text")
         if method == "phn":
             assert backwards == 0
+        if data == "census":
+            assert "On Census the same two settings win with and without" in page_of_winners
+            found = (sweeps.swept(name, kept), sweeps.printed(name))
+            ours, theirs = ({sweeps.winner(t, at) for at in (None, -0.5, -0.6)} for t in found)
+            assert len(ours) == 1 < len(theirs)
         assert "So of these two only COSMOS has fronts that run backwards." in passage(
             "ablation_phn_cosmos", "criterion"
         )

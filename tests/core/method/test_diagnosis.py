@@ -225,12 +225,12 @@ def normed():
 
 
 def normed_first():
-    """Judged by statistics that are not its own, it has losses of thousands."""
+    """Return a network with losses of thousands if its statistics are not its own."""
     return Net(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8)))
 
 
 def without_kind():
-    """A network whose members are trained on the first task alone."""
+    """Return a network whose members are trained on the first task alone."""
     return WeightEnsemble([Net(), Net()], task_weights=[[1.0, 0.0], [1.0, 0.0]])
 
 
