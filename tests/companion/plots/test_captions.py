@@ -68,11 +68,13 @@ def reached(points, others):
 def test_lines_are_told_by_how_much_of_them_is_beaten():
     ours = along((0.1, 0.9), (0.5, 0.5), (0.9, 0.1))
     lines = {
-        "far": along((0.2, 0.95), (0.7, 0.7)),
-        "half": along((0.4, 0.4), (0.6, 0.6)),
-        "near": along((0.05, 0.8), (0.4, 0.4), (0.6, 0.6)),
+        "far": [along((0.2, 0.95), (0.7, 0.7))],
+        "half": [along((0.4, 0.4)), along((0.6, 0.6))],  # two runs
+        "near": [along((0.05, 0.8), (0.4, 0.4), (0.6, 0.6))],
     }
-    counts = {name: reached(ours.values, line.values) for name, line in lines.items()}
+    counts = {
+        name: sum(reached(ours.values, run.values) for run in runs) for name, runs in lines.items()
+    }
     assert counts == {"far": 0, "half": 1, "near": 2}
     assert captions.line_by_line([ours], lines) == (
         "PaMaL has a better network on both tasks for most networks of “near” (2 of 3). "
