@@ -69,7 +69,7 @@ def test_lines_are_told_by_how_much_of_them_is_beaten():
     ours = along((0.1, 0.9), (0.5, 0.5), (0.9, 0.1))
     lines = {
         "far": [along((0.2, 0.95), (0.7, 0.7))],
-        "half": [along((0.4, 0.4)), along((0.6, 0.6))],  # two runs
+        "half": [front_of([(0.4, 0.4)]), front_of([(0.6, 0.6)])],  # two runs
         "near": [along((0.05, 0.8), (0.4, 0.4), (0.6, 0.6))],
     }
     counts = {
