@@ -85,7 +85,7 @@ class Diagnosis:
                     if task.name in self.samples:
                         seconds.setdefault(task.name, run)
                     self.samples.setdefault(task.name, run)
-        if bare := [task.name for task in self.trained if not counts[self.tasks.index(task)]]:
+        if bare := [self.tasks[t].name for t in self.network.trained_tasks if not counts[t]]:
             raise InputError(
                 f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
             )
@@ -259,10 +259,10 @@ class Diagnosis:
         rng = torch.Generator().manual_seed(0)
         if not takes_logits or not is_between_0_and_1(output):
             return
-        skeleton, theta, run = self.network.skeleton.eval_copy(), middle(self.network), self.samples
+        skeleton, theta = self.network.skeleton.eval_copy(), middle(self.network)
         for _ in range(DRAWS):
             moved = {name: disturbed(weight, rng) for name, weight in theta.items()}
-            again = self._judged(skeleton, moved, task, run[task.name])
+            again = self._judged(skeleton, moved, task, self.samples[task.name])
             if not all(is_between_0_and_1(at.output) for at in again):
                 return
         adds_up = of_classes and bool((output.sum(1) - 1).abs().max() < SMALL)

@@ -95,9 +95,9 @@ def evaluate(
     else:
         points = np.atleast_2d(network.alpha_array(alphas))
     table = measure(network, tasks, loader, points, calibration, progress)
-    columns_of = network.trained_tasks
-    trained = [tasks[t] for t in columns_of]
-    task_weights = network.task_weights[:, columns_of].cpu().double().numpy()
+    numbers = network.trained_tasks
+    trained = [tasks[t] for t in numbers]
+    task_weights = network.task_weights[:, numbers].cpu().double().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
     for text in not_finite(front, network.task_weights.dtype):
         warnings.warn(text, stacklevel=3)  # past the decorator of torch

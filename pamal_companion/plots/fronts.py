@@ -131,9 +131,10 @@ def seeds_figure(
         drawn = [np.empty((0, 2))]
         for name, runs in lines.items():
             if name.partition(",")[0] == title or not many:
-                for values in (run.values for run in runs):
-                    ax.plot(*values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
-                    drawn.append(values)
+                how = looks[name] | {"lw": 1.2, "ms": 4, "mfc": style.PAPER, "label": name}
+                for run in runs:
+                    ax.plot(*run.values.T, **how)
+                    drawn.append(run.values)
         style.count_outside(ax, np.concatenate(drawn))
         if single is not None:
             dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}

@@ -118,9 +118,9 @@ def away(runs: Runs, ours: Setting, theirs: Setting, measure: str, split: str) -
     return minus(one, two, frame.are_paired(runs, ours, theirs))
 
 
-def in_volume(found: Estimate) -> str:
-    """Return a difference of two hypervolumes with its interval."""
-    return with_minus(f"hypervolume {bracket(found)}")
+def in_volume(found: Estimate, of: str = "") -> str:
+    """Return a difference of two hypervolumes with its interval, and `of` which two it is."""
+    return with_minus(f"hypervolume {of}{bracket(found)}")
 
 
 def _networks(ours: Setting, ls: Setting, runs: Runs) -> str:
@@ -129,7 +129,7 @@ def _networks(ours: Setting, ls: Setting, runs: Runs) -> str:
     points = _accuracy(runs, ours) - _accuracy(runs, ls)
     seeds = f"{len(runs[ours])} and {len(runs[ls])} seeds"
     amount = f"{abs(points):.1f} points" if abs(points) >= 0.05 else "less than 0.1 points"
-    volume = with_minus(f"hypervolume of {name} minus LS {bracket(found)}")
+    volume = in_volume(found, f"of {name} minus LS ")
     sure, side = f"({volume}, {seeds})", "above" if points > 0 else "below"
     return {
         "ahead": f"{name} is ahead by {amount} {sure}.",
