@@ -4,6 +4,7 @@ import sys
 
 import matplotlib
 import pytest
+from browser import blank as blank
 from browser import chromium as chromium
 from browser import functions as functions
 from browser import open_page as open_page

@@ -33,6 +33,7 @@ def test_a_page_that_is_used_again_is_as_good_as_new(open_page, tmp_path, _time)
     look = "matchMedia('(prefers-color-scheme: dark), (prefers-reduced-motion)').matches"
     found = page.evaluate(f"[localStorage.length, innerWidth, {look}]")
     assert found == [0, WINDOW["width"], False]
-    page.evaluate("localStorage.setItem('theme', 'dark')")
+    # When it is left, as a theme that has not ended to load may.
+    page.evaluate("onpagehide = () => localStorage.setItem('theme', 'dark')")
     page.set_viewport_size({"width": 380, "height": 800})
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")

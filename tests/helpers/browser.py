@@ -47,8 +47,16 @@ def spare(chromium):
         page.context.close()
 
 
+@pytest.fixture(scope="session")
+def blank(tmp_path_factory):
+    """The address of a page that does nothing, and that shares its storage with all files."""
+    path = tmp_path_factory.mktemp("blank") / "blank.html"
+    path.write_text("<!DOCTYPE html><title>Blank</title>", "utf-8")
+    return path.as_uri()
+
+
 @pytest.fixture
-def open_page(chromium, spare):
+def open_page(chromium, spare, blank):
     """Opens a file in a page of its own: `open_page(path, has_touch=True, ...)`, with the options
     of playwright's contexts.
 
@@ -71,6 +79,8 @@ def open_page(chromium, spare):
     yield open_it
     for key, page, end in opened:
         end()
+        # Not in the page that is left: it may write once more while it is.
+        page.goto(blank)
         page.evaluate("localStorage.clear(), sessionStorage.clear()")
         page.goto("about:blank")
         page.mouse.move(0, 0)
