@@ -230,9 +230,9 @@ def test_what_is_done_and_left_adds_up(tmp_path):
     assert lines["ablations"][1] == "1"
     *counts, hours, unmeasured = lines["cityscapes"]
     assert counts == ["96", "0", "0", "96"] and hours != hours and unmeasured == "96"
-    # Of UTKFace LS, STL of three tasks and PaMaL in four forms are measured, three seeds each.
+    # Of UTKFace LS, UW, STL of three tasks and PaMaL in four forms are measured, three seeds each.
     assert lines["utkface"][:4] == ["57", "0", "0", "57"]
-    assert int(lines["utkface"][5]) == 57 - 3 * (1 + 3 + 4)
+    assert int(lines["utkface"][5]) == 57 - 3 * (2 + 3 + 4)
     rows = [row for row in grid.read("costs") if row["experiment"] == "multimnist3"]
     medians = {row["method"]: float(row["seconds"]) for row in rows if row["seconds"]}
     # Single-task learning is three settings, all others are one, and each has three seeds.

@@ -690,7 +690,12 @@ def test_the_readme_and_the_changelog_count_claims_and_runs(runs):
     assert f"All runs of CityScapes ({every['cityscapes']}) are left" in readme_text
     assert f"The {every['ablations']} runs of the ablations are all made." in readme_text
     assert "MultiMNIST3, and all ablations are made" in changes and left["ablations"] == 0
-    assert done["cityscapes"] == 0 and done["utkface"] == 5  # "one seed of five rows"
+    assert done["cityscapes"] == 0 and done["utkface"] == 8
+    on_faces = {one: seeds for one, seeds in runs.items() if one.experiment == "utkface"}
+    beside = tables.compare(on_faces)
+    rows = {setting.partition(",")[0] for _, setting, _ in beside.index}  # of STL one for each task
+    assert (len(rows), {*beside["seeds"]}) == (4, {1, 2})
+    assert "for four rows of the paper's table, with one or two seeds, by" in readme_text
     assert (left[["multimnist", "census", "multimnist3"]] == 0).all()
     measured = pd.read_csv(grid.RESULTS / "measured.csv", low_memory=False)
     assert f"{measured['record'].nunique():,} recorded runs" in changes
