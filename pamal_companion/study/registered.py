@@ -402,12 +402,12 @@ def _margin(one: Hypothesis, word: str) -> str:
 
 
 class Whole(NamedTuple):
-    """All judged questions as one family: the number of hypotheses and of questions, and the
-    hypotheses whose word would then be another, by the question's name."""
+    """All judged questions as one family: the number of hypotheses and of questions, and by the
+    question's name the words that would then be others, by the text of their hypothesis."""
 
     hypotheses: int
     questions: int
-    changed: dict[str, list[Hypothesis]]
+    changed: dict[str, dict[str, str]]
 
 
 def as_one_family(questions: Sequence[Question]) -> Whole:
@@ -417,10 +417,10 @@ def as_one_family(questions: Sequence[Question]) -> Whole:
         return Whole(0, 0, {})
     every = [(q.name, one, word) for q in judged for one, word in q.judged]
     together = words([one._replace(family="") for _, one, _ in every])
-    changed: dict[str, list[Hypothesis]] = {}
+    changed: dict[str, dict[str, str]] = {}
     for (name, one, word), other in zip(every, together, strict=True):
         if other != word:
-            changed.setdefault(name, []).append(one)
+            changed.setdefault(name, {})[one.text] = other
     return Whole(len(every), len(judged), changed)
 
 

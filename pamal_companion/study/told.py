@@ -1,5 +1,6 @@
 """Tell what the registered comparisons of recipes found, in sentences around their numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pamal_companion.plots.words import listed, ranged
@@ -125,14 +126,15 @@ def of_constants(question: Question) -> str:
 def of_one_family(questions: Sequence[Question]) -> str:
     """Return what a correction over all registered hypotheses together would change."""
     whole = registered.as_one_family(questions)
-    number = sum(map(len, whole.changed.values()))
+    counts = Counter(word for family in whole.changed.values() for word in family.values())
+    of_each = listed([f"{number} would be *{word}*" for word, number in counts.most_common()])
     said = (
         "Each registration corrects its verdicts for its own questions. If we corrected for all "
-        f"{whole.hypotheses} hypotheses of {whole.questions} registrations together, {number} "
-        "words would be *open* instead:"
+        f"{whole.hypotheses} hypotheses of {whole.questions} registrations together, "
+        f"{counts.total()} words would be others: {of_each}."
     )
     lines = [
-        f"* `{name}`: {'; '.join(one.text for one in family)}"
+        f"* `{name}`: " + "; ".join(f"{text} (*{word}*)" for text, word in family.items())
         for name, family in whole.changed.items()
     ]
     return "\n".join([said, "", *lines])

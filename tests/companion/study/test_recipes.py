@@ -297,8 +297,8 @@ def test_the_readme_marks_words_that_all_questions_would_change():
     assert "the main questions of six registrations" in text
     for (name, place, _), (*_, word, _) in rows_of_the_readme():
         hypothesis, _ = registered.read(name).judged[place]
-        would = hypothesis.text in [one.text for one in whole.changed.get(name, ())]
-        assert word.endswith("\N{DAGGER}") == would
+        other = whole.changed.get(name, {}).get(hypothesis.text)
+        assert other == ("open" if word.endswith("\N{DAGGER}") else None)
 
 
 def test_other_code_finds_by_how_much_the_picks_differ():
@@ -346,21 +346,26 @@ def test_one_family_of_all_is_holm_over_all():
     judged = [one for one in asked if one.asked.judged and one.progress == "complete"]
     every = [(q.name, h) for q in judged for h in registered.hypotheses(q)]
     p = np.array([h.p for _, h in every])
-    order, running, differs = np.argsort(p), 0.0, np.zeros(len(p), bool)
-    for rank, k in enumerate(order):
-        running = max(running, p[k] * (len(p) - rank))
-        differs[k] = running < 0.05
+
+    def holds(p):
+        running, found = 0.0, np.zeros(len(p), bool)
+        for rank, k in enumerate(np.argsort(p)):
+            running = max(running, p[k] * (len(p) - rank))
+            found[k] = running < 0.05
+        return found
+
+    differs, is_level = holds(p), holds(np.array([h.p_level for _, h in every]))
     whole = registered.as_one_family(asked)
     assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (75, 12)
-    changed = {(name, one.text) for name, family in whole.changed.items() for one in family}
+    changed = {(name, t): word for name, of in whole.changed.items() for t, word in of.items()}
     words = {q.name: registered.verdicts(q)["verdict"] for q in judged}
-    for (name, one), still in zip(every, differs, strict=True):
+    for (name, one), still, level in zip(every, differs, is_level, strict=True):
         said = words[name][one.text]
         if said in one.words:
             is_large = not one.beyond or abs(one.away.value) > one.margin
-            assert (still and is_large) != ((name, one.text) in changed), one.text
-    of_fairness = {one.text for one in whole.changed["fairness-front"]}
-    assert of_fairness == {
+            other = None if still and is_large else "level" if level else "open"
+            assert changed.get((name, one.text)) == other, one.text
+    assert whole.changed["fairness-front"].keys() == {
         f"{told.OURS} - {one}" for one in ("a sweep of four LS", "a sweep from one LS", "PHN")
     }
     said = "The leads over both sweeps and PHN would be *open* if one"
@@ -370,8 +375,12 @@ def test_one_family_of_all_is_holm_over_all():
     said = "Three of the words below would be *open* if one"
     assert said in passage("conflict", "words")
     text = told.of_one_family(asked)
-    assert f"all {len(every)} hypotheses" in text and f"{len(changed)} words would be" in text
-    assert all(one in text for _, one in changed)
+    assert f"all {len(every)} hypotheses" in text
+    assert (
+        f"{len(changed)} words would be others: 15 would be *open* and 2 would be *level*" in text
+    )
+    assert [*changed.values()].count("level") == 2
+    assert all(f"{one} (*{word}*)" in text for (_, one), word in changed.items())
 
 
 def test_a_word_for_a_difference_within_the_margin_is_marked():
