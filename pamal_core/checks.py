@@ -202,13 +202,25 @@ def check_reduction(task: Task, output: Tensor, target: Tensor | None) -> None:
     check_mean(task, output, target)
 
 
+def _labelled(output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the examples that have all their targets, and all if they are not in one order."""
+    if len(output) != len(target) or not target.isnan().any():
+        return output, target
+    has_all = target.isnan().reshape(len(target), -1).any(1).logical_not()
+    return output[has_all], target[has_all]
+
+
 def is_of_pairs(function: Callable[..., Any], output: Tensor, target: Tensor) -> bool:
     """Return whether a loss or a metric broadcasts outputs [n, 1] and targets [n] to n x n pairs.
     Then it does not change if the targets are in another order, not even for perfect outputs."""
-    if not target.ndim or target.isnan().any():
+    if not target.ndim or output.shape == target.shape or output.numel() != target.numel():
         return False
-    if output.shape == target.shape or output.numel() != target.numel():
+    output, target = _labelled(output, target)
+    if not len(target):
         return False
+    if bool((target == target.flatten()[0]).all()):  # as of a rare class: no order to be seen
+        target = target.clone()
+        target[0] = target[0] == 0
     right, shuffled = target.view_as(output).to(output.dtype), target.roll(1, 0)
     others = target, shuffled, torch.zeros_like(target)
     of_right = of_shuffled = of_zeros = of_mean = of_its_shape = math.nan

@@ -84,7 +84,8 @@ class Classes:
         wrong = ((sums - 1).abs() > 0.01) | (labels < 0).any(1)
         rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
         rule += "at once are for a `binary`."
-        return or_nan(logits, wrong, sums, rule), labels, counted
+        found = sums.where((labels >= 0).all(1), labels.amin(1))
+        return or_nan(logits, wrong, found, rule), labels, counted
 
     def _checked_whole_numbers(
         self, logits: Tensor, labels: Tensor

@@ -76,7 +76,7 @@ class Diagnosis:
         """
         corner = np.eye(self.network.num_members)[:1]
         measure(self.network, self.tasks, self.validation, corner, argument="validation")
-        counts, seconds = torch.zeros(len(self.tasks)), dict[str, list[Any]]()
+        counts, seconds, number = torch.zeros(len(self.tasks)), dict[str, list[Any]](), 0
         for number, batch in enumerate(self.validation, start=1):
             for run in self._runs(batch):
                 self._check_inputs(run[0], f"batch {number} of `validation`")
@@ -85,6 +85,8 @@ class Diagnosis:
                     if task.name in self.samples:
                         seconds.setdefault(task.name, run)
                     self.samples.setdefault(task.name, run)
+        if number == 0:  # at its second reading
+            raise no_batch("validation")
         if bare := [self.tasks[t].name for t in self.network.trained_tasks if not counts[t]]:
             raise InputError(
                 f"`validation` must have labels of each task. Found none of {', '.join(bare)}."

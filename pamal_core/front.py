@@ -152,7 +152,7 @@ class Front:
         is better; the front need not be told what it knows."""
         names, known = [f"{o.task}/{metric}" for o in self.objectives], self.known
         if maximise is not None:
-            known |= {name: Objective(name, maximise) for name in names}
+            known |= {name: Objective(name, maximise) for name in names if name in self.table}
         for name in names:
             check_choice("metric of each task", name, [*known])
         chosen = tuple(known[name] for name in names)

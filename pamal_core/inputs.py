@@ -18,7 +18,8 @@ Inputs = Any
 or several in a dict, which are its arguments by name. Anything else is its one argument."""
 Batch = Sequence[Any] | Mapping[str, Any]
 """(inputs, target_1, ..., target_T), with a target for each task, or None if the batch has none; or
-(inputs, {name: target}), in which the name of a task may be absent; or one dict of inputs and
+(inputs, {name: target}), in which the name of a task may be absent; or a named tuple (inputs, ...)
+whose other fields have the names of tasks, in any order; or one dict of inputs and
 targets, in which the targets have the names of their tasks; or {name: (inputs, target)}, in which
 each task has inputs of its own, through which the network runs one after the other."""
 
@@ -67,6 +68,9 @@ def num_examples(inputs: Inputs) -> int:
 def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
     """Return `batch` on `device` as [inputs, target_1, ...] or [inputs, {name: target}]. Raise
     InputError unless it is a `Batch`. `names` are the names of the tasks."""
+    if isinstance(batch, tuple) and {*getattr(batch, "_fields", ())[1:]} & {*names}:
+        (_, inputs), *targets = by_name(batch).items()  # whose order may be another
+        batch = inputs, dict(targets)
     if isinstance(batch, Mapping):
         targets = {name: batch[name] for name in names if name in batch}
         inputs = {name: part for name, part in batch.items() if name not in targets}
@@ -98,7 +102,14 @@ def runs_of(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> li
                 )
             inputs, target = part
             part = inputs, target if isinstance(target, Mapping) else {name: target}
-        runs.append(to_device(part, device, names))
+        run = to_device(part, device, names)
+        # The loss of a task that has targets twice would be the sum of two means.
+        if len(run) == 2 and isinstance(run[1], Mapping) and (others := {*run[1]} - {name}):
+            raise InputError(
+                f"A batch of task {name} alone must have no other targets. Found "
+                f"{', '.join(sorted(map(str, others)))}."
+            )
+        runs.append(run)
     return runs
 
 

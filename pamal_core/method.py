@@ -149,9 +149,11 @@ class Method:
         not grow with W. A penalty couples the draws, so all W graphs are kept until its slopes are
         known. Under the caller's autocast to bfloat16 only the architecture runs in bfloat16.
 
-        Raises InputError if an alpha is off the simplex, under autocast to float16, and if the
-        model or a loss writes into the batch, or a loss into an output.
+        Raises InputError if an alpha is off the simplex, under autocast to float16, if the model or
+        a loss writes into the batch, or a loss into an output, and if the weights are those of a
+        training whose tasks were in another order.
         """
+        check_order(self.network, self.names)  # weights that were loaded bring their names
         device = self.network.device
         caller = autocast_now(device)
         if autocast_dtype(device) == torch.float16:

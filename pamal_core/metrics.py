@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import torch
@@ -99,11 +98,12 @@ class Metric:
                 "seen]) is, or a list with a `value` of its own: others are not added up. Found a "
                 f"{type(statistic).__name__}."
             )
-        if is_ratio and (isinstance(statistic, Real) or getattr(statistic, "ndim", 1) < 1):
+        if is_ratio and tuple(getattr(statistic, "shape", ())) != (2,):
+            found = described(statistic).replace("one tensor", "a tensor")
             raise InputError(
                 f"The statistic of metric {self.name} must be a sum and a count, as "
                 "torch.stack([correct, seen]) is, unless it has a `value` of its own; Metric.mean "
-                "takes a mean. Found a single number."
+                f"takes a mean. Found {found}."
             )
         return statistic if total is None else total + statistic
 

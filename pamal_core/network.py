@@ -155,6 +155,21 @@ class Network(nn.Module, ABC):
         has_buffers = any(True for _ in self.skeleton.model.buffers())
         return "shared" if chosen is None or not has_buffers else chosen
 
+    @torch.no_grad()
+    def check_examples(self, calibration: Calibration) -> None:
+        """Estimate the running statistics of the middle, if there are some, so that it is seen
+        before training if `calibration` cannot be used. Raise InputError, or what the model
+        raises."""
+        if calibration == "shared" or not self.skeleton.tracking:
+            return
+        try:
+            self._calibrated(np.full(self.num_members, 1 / self.num_members), calibration)
+        except InputError as error:
+            raise InputError(f"`calibration` must be a list of batches. {error}") from error
+        except Exception as error:
+            error.add_note("The model had got a batch of `calibration`.")
+            raise
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the architecture, by torch's `Module.compile`, for calls and for training."""
         self.skeleton.model.compile(*args, **kwargs)

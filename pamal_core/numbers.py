@@ -70,7 +70,7 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None, output: str | None
 def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
     """Return `loss` on the numbers that have a target; 0 if none has."""
     check_axes(output, target)
-    output, target = output.flatten(), target.flatten().to(output.dtype)
+    output, target = _alike(output, target)
     counted = _is_number(target)
     if loss in _ZERO_AT_THE_TARGET:
         # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
@@ -116,11 +116,18 @@ def _count(present: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
 
 
 def _labelled(present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
-    """Return outputs [k] and targets [k] without missing ones, in the dtype of the outputs."""
+    """Return outputs [k] and targets [k] without missing ones, as `_alike` does."""
     check_axes(output, target)
-    output, target = output.flatten(), target.flatten()
+    output, target = _alike(output, target)
     counted = present(target)
-    return output[counted], target[counted].to(output.dtype)
+    return output[counted], target[counted]
+
+
+def _alike(output: Tensor, target: Tensor) -> Pair:
+    """Return outputs and targets flat and in the dtype of the outputs, but at least in float32: of
+    a target of 2010 bfloat16 would keep 2016."""
+    wide = torch.promote_types(output.dtype, torch.float32)
+    return output.flatten().to(wide), target.flatten().to(wide)
 
 
 def _squares(output: Tensor, target: Tensor) -> list[Float[Tensor, " 4"]]:

@@ -1,5 +1,6 @@
 """The text of a front."""
 
+import math
 from html import escape
 
 import numpy as np
@@ -39,7 +40,14 @@ def _table(front: Front, rows: np.ndarray) -> pd.DataFrame:
     columns = [*front.alpha_names, *(o.name for o in front.objectives), "non_dominated"]
     if len(columns) > MAX_COLUMNS:
         columns = columns[len(front.alpha_names) :]
-    return front.to_frame()[columns].round(4).iloc[np.sort(rows)]
+    frame = front.to_frame()[columns]
+    return frame.round({name: _decimals(frame[name]) for name in frame}).iloc[np.sort(rows)]
+
+
+def _decimals(column: "pd.Series[float]") -> int:
+    """Return how many decimals of a column are printed: four, or more if its numbers are small."""
+    largest = column.abs().where(np.isfinite(column)).max()
+    return max(4, 2 - math.floor(math.log10(largest))) if largest > 0 else 4
 
 
 def _rows(front: Front, number: int) -> np.ndarray:

@@ -114,7 +114,8 @@ def fit(
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
     - `shared`: the argument of `WeightEnsemble`, for gradient balancers.
     - `device`: trains the models there; by default they are trained where they are made.
-    - `seed`: decides initial weights, draws and the order of batches.
+    - `seed`: decides initial weights, draws and the order of batches. Torch's global generator is
+      seeded with it, and is not put back.
     - `progress`: whether bars are shown.
     - `training`: other arguments of `train`. `optimizer`, `scheduler` and `scheduler_interval` are
       for every training, so the first two must be functions. The trainings are not equally long,
@@ -138,6 +139,8 @@ def fit(
     check_gradients()
     _check_start(start, epochs)
     check_number("seed", seed, 0, whole=True)
+    if lr is not None:
+        check_number("lr", lr, 0, above=True)
     check_type("soup", soup, bool, "True")
     if soup:
         _check_soup(start, num_tasks, model, preference=preference, penalty=penalty, window=window)

@@ -131,6 +131,7 @@ def check_names(tasks: Sequence[Task]) -> None:
     check_tasks(tasks)
     slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
     columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
+    columns += [f"alpha/{task.name}" for task in tasks]
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
         if len(set(names)) < len(names) or (names is columns and slashed):
             raise InputError(

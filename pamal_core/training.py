@@ -142,12 +142,18 @@ class Training:
                 "`resume` must be of a training with the same parts, such as an average (`ema`) or "
                 f"a scheduler. Found {', '.join(sorted(unlike))} in one of the two alone."
             )
-        columns = {f"{name}/loss" for name in self.method.names}
+        columns = dict.fromkeys(f"{name}/loss" for name in self.method.names)
         for row in state["history"][-1:]:
-            if not columns <= row.keys():
+            if not columns.keys() <= row.keys():
                 raise InputError(
                     f"`resume` must be of the tasks {', '.join(self.method.names)}. Found a "
                     f"history of {', '.join(row)}."
+                )
+            if (order := [key for key in row if key in columns]) != [*columns]:
+                raise InputError(
+                    "`resume` must be of the tasks in the same order, "
+                    f"{', '.join(self.method.names)}: alphas mean these. Found a history of "
+                    f"{', '.join(order)}."
                 )
         for name, weight in self.method.network.named_parameters():
             shape = getattr(state["network"].get(name), "shape", ())
@@ -236,7 +242,8 @@ def train(
       network runs one after the other. An epoch is the longest; the others begin again.
     - `epochs`: how often the loader is read, including the epochs before a `resume`.
     - `lr`: the learning rate of Adam, by default 0.001 times the number of tasks. A baseline of one
-      network has the same rate: Adam hardly notices that alpha scales the gradient of a member.
+      network has the same rate: Adam hardly notices that alpha scales the gradient of a member. A
+      training that goes on has the rate of `resume`, as the optimiser's state has it.
     - `ema`: the decay of an exponential moving average of the weights over all steps, such as
       0.999. The network has the average when training ends; until then hooks find it as
       `training.network`.
@@ -301,7 +308,9 @@ def train(
     if resume is not None:
         training.load_state_dict(resume, epochs)
     if calibration is not None:
-        training.set_calibration(calibration if calibration == "shared" else [*calibration])
+        kept = calibration if calibration == "shared" else [*calibration]
+        network.check_examples(kept)
+        training.set_calibration(kept)
     examples = CalibrationCache()
     keeps_examples = calibration is None and resume is None and bool(network.skeleton.tracking)
     history = training.history

@@ -31,7 +31,9 @@ class GradientBalancer(Balancer):
 
 class UnitNorm(GradientBalancer):
     r"""Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm and then
-    weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0.
+    weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0. The norm is summed in the
+    dtype of the weights: in float32 it is 0 for entries below 1e-23, and for entries above 1e19 it
+    overflows, so that the direction is NaN.
 
     - `form`: "paper" scales the gradients on the shared weights; the heads keep the plain weights.
       "released" follows the authors' code, which divides the whole loss of a task, and so the
@@ -59,9 +61,10 @@ class UnitNorm(GradientBalancer):
 
     def _norms(self, jacobian: Jacobian, alpha: ByMember) -> ByTask:
         norms = torch.linalg.vector_norm(jacobian, dim=-1)
+        norms = norms.where(norms.isfinite(), torch.nan)  # or the task would be dropped in silence
         if self.form == "released":
             return norms * torch.linalg.vector_norm(alpha, dim=-1, keepdim=True) + 1e-3
-        return norms.where(norms > 0, 1)
+        return norms.where(norms != 0, 1)
 
 
 class Aggregated(GradientBalancer):

@@ -10,7 +10,7 @@ import torch
 from jacobians import badly_conditioned, combine, longest, solve, well_conditioned
 from scipy.optimize import minimize
 
-from pamal_core.balancing import IMTL, MGDA, CAGrad, GradDrop, NashMTL, PCGrad
+from pamal_core.balancing import IMTL, MGDA, CAGrad, GradDrop, NashMTL, PCGrad, UnitNorm
 
 
 @pytest.fixture
@@ -39,6 +39,19 @@ def on_the_simplex(objective, num_tasks):
         for s in starts
     ]
     return min(run.fun for run in runs)
+
+
+@pytest.mark.parametrize("form", ["paper", "released"])
+def test_unit_norm_is_nan_where_a_norm_overflows_and_else_of_any_scale(form):
+    """A task whose gradient has an infinite norm would be dropped in silence."""
+    jacobian = torch.tensor([[3.0, 4.0], [0.0, 1.0]])
+    expected = combine(UnitNorm(), jacobian)
+    torch.testing.assert_close(expected, torch.tensor([0.3, 0.9]))
+    for scale in (1e-15, 1e15):
+        scaled = jacobian * torch.tensor([[scale], [1.0]])
+        torch.testing.assert_close(combine(UnitNorm(), scaled), expected)
+    huge = jacobian * torch.tensor([[1e25], [1.0]])
+    assert combine(UnitNorm(form), huge).isnan().all()
 
 
 def test_mgda_satisfies_the_kkt_conditions_of_the_shortest_vector(jacobians):

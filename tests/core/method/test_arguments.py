@@ -100,8 +100,25 @@ def front():
     return evaluate(ensemble(), TASKS, [BATCH], lattice(2, 2))
 
 
+class ReadOnce:
+    """Has one iterator, whoever asks."""
+
+    def __init__(self, batches):
+        self.batches = iter(batches)
+
+    def __iter__(self):
+        return self.batches
+
+
 def first_output(output, _):
     return output[0, 0]
+
+
+def of_each(output, target):
+    return (output.flatten() - target).abs()
+
+
+OF_B = Metric("b", False, first_output)
 
 
 def with_metrics(metrics):
@@ -386,7 +403,15 @@ TASK = {
     },
     "a mean for a sum and a count": (
         lambda: evaluate(ensemble(), with_metrics([Metric("m", False, first_output)]), [BATCH]),
-        "metric m must be a sum and a count, .* Found a single number",
+        r"metric m must be a sum and a count, .* Found a tensor \[\] of float32",
+    ),
+    "a value for each example": (
+        lambda: evaluate(ensemble(), with_metrics([Metric("m", False, of_each)]), [BATCH]),
+        r"metric m must be a sum and a count, .* Found a tensor \[6\] of float32",
+    ),
+    "a metric in the column of an alpha": (
+        lambda: Method(ensemble(), [Task("alpha", F.mse_loss, [OF_B]), TASKS[1]]),
+        "Every column of a front must have a name of its own, .* Found alpha/b, b/accuracy",
     ),
 }
 TRAINING = {
@@ -514,6 +539,27 @@ TRAINING = {
         "must be left out if `soup` is True: .* Found penalty, window",
     ),
     "statistics by a word": (lambda: epoch(calibration="own"), "must be one of shared"),
+    "statistics of no batch": (
+        lambda: epoch(method=Method(normed(), TASKS), calibration=[]),
+        "`calibration` must be a list of batches. .* Found none",
+    ),
+    "statistics of a batch that is no list": (
+        lambda: epoch(method=Method(normed(), TASKS), calibration=BATCH),
+        "`calibration` must be a list of batches. .* Found one tensor",
+    ),
+    "statistics of a batch in a fit": (
+        lambda: fit(lambda: Net(norm=True), TASKS, [BATCH], [BATCH], epochs=1, calibration=BATCH),
+        "`calibration` must be a list of batches. .* Found one tensor",
+    ),
+    "a rate of words": (
+        lambda: fitted(lr="1e-3"),
+        "`lr` must be a finite number > 0. Found lr='1e-3'",
+    ),
+    "a rate that is no number": (lambda: fitted(lr=float("nan")), "`lr` must be .*Found lr=nan"),
+    "a validation that is used up": (
+        lambda: fit(Net, TASKS, [BATCH], ReadOnce([BATCH]), epochs=1),
+        "`validation` must yield at least one batch each time",
+    ),
     "an optimiser and a rate": (
         lambda: epoch(
             method=(one := method()), optimizer=torch.optim.SGD(one.parameters()), lr=0.1

@@ -257,7 +257,34 @@ def test_a_loss_of_n_by_n_pairs_is_refused_before_a_step(make_mlp, tasks, batch,
         train(method, [batch], epochs=1, progress=False)
 
 
-def test_targets_that_are_all_alike_say_nothing_of_pairs(make_mlp, tasks, batch):
-    own = Task("height", lambda o, y: ((o.squeeze(-1) - y) ** 2).mean(), ())
-    method = Method(WeightEnsemble([make_mlp(), make_mlp()]), [own, tasks[1]])
-    train(method, [(batch[0], torch.ones(32), batch[2])], epochs=1, progress=False)
+def of_labelled(output, target):
+    has_label = target.isnan().logical_not()
+    return ((output[has_label] - target[has_label]) ** 2).mean()
+
+
+def some_missing(height):
+    height[::3] = torch.nan
+    return height
+
+
+@pytest.mark.parametrize(
+    ("loss", "change"),
+    [
+        (of_labelled, some_missing),
+        (lambda o, y: ((o - y) ** 2).mean(), torch.zeros_like),
+        (lambda o, y: ((o - y) ** 2).mean(), torch.ones_like),
+        (lambda o, y: ((o - y) ** 2).mean(), lambda height: torch.full_like(height, 7.5)),
+    ],
+)
+def test_pairs_are_seen_where_labels_are_missing_or_alike(make_mlp, tasks, batch, loss, change):
+    """In the first batch of a rare class all labels may be the same."""
+    x, height, kind = batch
+    given = [(x, change(height), kind)]
+    for function, is_of_pairs in ((loss, True), (lambda o, y: loss(o.squeeze(-1), y), False)):
+        method = Method(
+            WeightEnsemble([make_mlp(), make_mlp()]), [Task("height", function, ()), tasks[1]]
+        )
+        if is_of_pairs:
+            refused("must compare each output with its own target", method, given)
+        else:
+            train(method, given, epochs=1, progress=False)

@@ -422,7 +422,7 @@ def test_another_metric_has_the_direction_that_is_known_or_given():
     assert points.on("rank", maximise=True).ideal_point() == {"a/rank": 2.0}
     with pytest.raises(InputError, match=r"must be one of a/accuracy\. Found 'a/rank'"):
         replace(points, metrics=()).on("rank")
-    with pytest.raises(InputError, match=r"missing \['a/size'\]"):
+    with pytest.raises(InputError, match=r"must be one of a/accuracy, a/rank\. Found 'a/size'"):
         points.on("size", maximise=True)
 
 
@@ -595,6 +595,14 @@ def test_many_points_are_printed_spread_with_the_chosen_one():
 def test_few_points_are_all_printed():
     points = front(np.random.default_rng(6).random((11, 2)))
     assert len(repr(points).splitlines()) == 13 and "left out" not in repr(points)
+
+
+def test_small_numbers_are_printed_with_three_digits_at_least():
+    table = pd.DataFrame({"a/loss": [3.14159e-5, 2.5e-5], "b/loss": [0.0512345, 0.1]})
+    objectives = Objective("a/loss", False), Objective("b/loss", False)
+    text = repr(Front(np.eye(2), table, objectives))
+    assert "0.000031" in text or "3.14e-05" in text or "0.0000314" in text
+    assert "0.0512 " in text and "0.05123" not in text
 
 
 def test_a_line_is_drawn_through_a_front_of_two_members_or_of_one_network():

@@ -1,6 +1,6 @@
 """Models with several inputs: in training, evaluation and BatchNorm."""
 
-from collections import UserDict
+from collections import UserDict, namedtuple
 
 import jaxtyping
 import pytest
@@ -113,6 +113,25 @@ def test_a_batch_of_one_dict_is_that_of_inputs_and_targets():
         found.append((rows, pamal.evaluate(network, TASKS, loader).table, given))
     assert found[0][0] == found[1][0] and found[0][1].equals(found[1][1])
     torch.testing.assert_close(found[0][2], found[1][2], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("names", ["x length topic", "x topic length", "x first second"])
+def test_a_named_tuple_is_read_by_the_names_of_tasks(names):
+    """Of names that no task has the order counts, as in a tuple."""
+    kind, values = namedtuple("Kind", names), {"topic": TOPIC, "length": LENGTH}
+    _, *targets = names.split()
+    inputs = {"ids": IDS, "mask": MASK}
+    batch = kind(inputs, *(values.get(n, v) for n, v in zip(targets, values.values(), strict=True)))
+    method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
+    expected = method.step((inputs, TOPIC, LENGTH), [0.5, 0.5])
+    torch.testing.assert_close(method.step(batch, [0.5, 0.5]), expected, rtol=0, atol=0)
+
+
+def test_a_name_in_a_named_tuple_that_no_task_has_is_refused():
+    batch = namedtuple("Kind", "x topic size")({"ids": IDS, "mask": MASK}, TOPIC, LENGTH)
+    method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
+    with pytest.raises(pamal.InputError, match="name of a target` must be one of topic, length"):
+        method.step(batch, [0.5, 0.5])
 
 
 def parts():

@@ -160,6 +160,14 @@ def generator():
         ({"group": [(X,)]}, "of task group alone must be .* Found a tuple of Tensor"),
         ({"group": TensorDataset(X, GROUPS)}, "must yield its batches .* Found TensorDataset"),
         ({TASKS[1]: [(X, GROUPS)]}, r"one for each of age, group. Found age, group, a Task\."),
+        (
+            {"group": [(X, {"group": GROUPS, "age": AGES})]},
+            r"of task group alone must have no other targets\. Found age\.",
+        ),
+        (
+            {"group": [({"x": X, "group": GROUPS, "age": AGES})]},
+            r"of task group alone must have no other targets\. Found age\.",
+        ),
         ({None: [(X, GROUPS)]}, "one for each of age, group. Found age, group, None."),
     ],
 )

@@ -17,6 +17,7 @@ from pamal_core.classes import classification
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
+from pamal_core.numbers import regression
 from pamal_core.training import train
 
 TASKS = [classification("first"), classification("second")]
@@ -105,6 +106,15 @@ def test_training_and_judging_under_autocast_are_those_of_casts_by_hand():
     assert rows == other[0] and table.equals(other[1]) and torch.equal(weights, other[3])
     assert weights.dtype == torch.float32
     torch.testing.assert_close(outputs, other[2], rtol=0, atol=0)
+
+
+def test_targets_keep_their_digits_beside_outputs_of_bfloat16():
+    """The nearest number to 2010 in bfloat16 is 2016."""
+    output, target = torch.tensor([2016.0, 2000.0]).bfloat16(), torch.tensor([2010.0, 2001.0])
+    task = regression("year")
+    wide = task.loss(output.float(), target), *(m(output.float(), target) for m in task.metrics)
+    assert (task.loss(output, target), *(m(output, target) for m in task.metrics)) == wide
+    assert wide[0] == pytest.approx((5.5 + 0.5) / 2)  # of Huber's loss
 
 
 def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():

@@ -3,11 +3,13 @@ import copy
 import pytest
 import torch
 from small_problems import through_a_file
+from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import NonFiniteError
+from pamal_core.errors import InputError, NonFiniteError
 from pamal_core.method import Method
+from pamal_core.recipe import fit
 from pamal_core.training import train
 
 
@@ -121,6 +123,42 @@ def test_a_training_goes_on_from_the_state_in_a_file(make_method, loader, tmp_pa
     rates = [p["optimizer"].param_groups[0]["lr"] for p in (whole, resumed)]
     assert rates == [0.025, 0.025]
     assert torch.equal(whole["method"].network.members(), resumed["method"].network.members())
+
+
+class ByName(nn.Module):
+    """Outputs in a dict, so that tasks may be given in any order."""
+
+    def __init__(self):
+        super().__init__()
+        self.height, self.kind = nn.Linear(4, 1), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return {"height": self.height(x), "kind": self.kind(x)}
+
+
+@pytest.mark.parametrize("by", ["resume", "load_state_dict", "fit"])
+def test_the_weights_of_tasks_in_another_order_are_refused(tasks, batch, by):
+    """An alpha would mean the other task, and both names would be known."""
+    x, height, kind = batch
+    loader, states = [(x, {"height": height, "kind": kind})], []
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    method, other = (
+        Method(WeightEnsemble(ByName(), num_members=2), given) for given in (tasks, tasks[::-1])
+    )
+    train(method, loader, epochs=1, on_epoch=keep, progress=False)
+    given = {"epochs": 2, "progress": False}
+    message = "same order, kind, height: alphas mean these. Found a history of height/loss, kind"
+    if by == "load_state_dict":
+        other.network.load_state_dict(method.network.state_dict())
+        message = "order of the training, height, kind: alphas mean these. Found kind, height"
+    before = other.network.members()
+    with pytest.raises(InputError, match=message):
+        if by == "fit":
+            more = {"baseline": None, "averaging": None, "resume": states[0]}
+            fit(ByName, tasks[::-1], loader, loader, **given, **more)
+        else:
+            train(other, loader, resume=states[0] if by == "resume" else None, **given)
+    assert torch.equal(other.network.members(), before)
 
 
 def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
