@@ -206,11 +206,11 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         raise InputError(f"A registration needs a file and its hash. Found no {file} or {hashes}.")
     content = file.read_bytes()
     line = f"{hashlib.sha256(content).hexdigest()}  {file.name}"
-    lines = hashes.read_text("utf-8", errors="replace").splitlines()
+    lines = _lines(hashes)
     if line not in lines:
         raise InputError(f"{file} is not the one that was registered. {hashes} lacks: {line}")
-    if len(every := [one for one in lines if one.endswith(f"  {file.name}")]) > 1:
-        raise InputError(f"A question is registered once. {hashes} has {' and '.join(every)}.")
+    if len(same := [one for one in lines if one.endswith(f"  {file.name}")]) > 1:
+        raise InputError(f"A question is registered once. {hashes} has {' and '.join(same)}.")
     found: dict[str, Any] = {}
     try:
         found = tomllib.loads(content.decode())
@@ -244,11 +244,27 @@ def read(name: str, folder: Path = FOLDER) -> Question:
     return Question(name, asked, rows, paths)
 
 
+def _lines(hashes: Path) -> list[str]:
+    """Return the lines of HASHES; raise InputError for one that is not a hash and a file."""
+    lines = hashes.read_text("utf-8", errors="replace").splitlines()
+    for line in lines:
+        if not re.fullmatch(r"[0-9a-f]{64}  [\w.-]+\.toml", line):
+            raise InputError(f"A line of {hashes} must be a hash and a file. Found {line!r}.")
+    return lines
+
+
 @cache
-def known(name: str) -> Question:
-    """Return the registration `name` of this repository, which is read and judged once for all
-    sentences of a process."""
-    return read(name)
+def known(name: str, folder: Path = FOLDER) -> Question:
+    """Return the registration `name`, which is read and judged once for all sentences of a
+    process."""
+    return read(name, folder)
+
+
+def every(folder: Path = FOLDER) -> list[Question]:
+    """Return all registrations that HASHES lists, in the order of their names, so that none can be
+    taken away. Raise InputError if one is not there."""
+    names = [line.split("  ")[1].removesuffix(".toml") for line in _lines(folder / "HASHES")]
+    return [known(name, folder) for name in sorted(names)]
 
 
 def compared(question: Question) -> list[Hypothesis]:

@@ -253,11 +253,21 @@ def test_a_question_is_registered_once_and_none_is_taken_away(registrations, tmp
     lines = (FOLDER / "HASHES").read_text("utf-8").splitlines()
     names = [line.split("  ")[1] for line in lines]
     assert sorted(names) == sorted(path.name for path in FOLDER.glob("*.toml"))
+    assert [one.name for one in registered.every()] == sorted(
+        n.removesuffix(".toml") for n in names
+    )
     registrations("grid-leaky-3")
-    with (tmp_path / "HASHES").open("a") as hashes:
-        hashes.write(f"{64 * '0'}  grid-leaky-3.toml\n")
+    hashes = tmp_path / "HASHES"
+    text = hashes.read_text()
+    hashes.write_text(f"{text}{64 * '0'}  grid-leaky-3.toml\n")
     with pytest.raises(InputError, match="A question is registered once"):
         read("grid-leaky-3", tmp_path)
+    hashes.write_text(f"{text}{64 * '0'} grid-leaky-3.toml\n")
+    with pytest.raises(InputError, match=r"must be a hash and a file\. Found '0{64} grid-leaky"):
+        read("grid-leaky-3", tmp_path)
+    hashes.write_text(f"{text}{64 * '0'}  taken-away.toml\n")
+    with pytest.raises(InputError, match=r"Found no .*taken-away\.toml"):
+        registered.every(tmp_path)
 
 
 def test_one_setting_alone_was_made_twice_with_other_numbers():

@@ -1,5 +1,6 @@
 """What the page of the dial and the three sentences say is what the records say."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -313,6 +314,25 @@ def test_the_caption_says_where_the_lead_is_largest_and_why():
     assert "four of five networks of LS leave one digit unread" in caption
     short = np.concatenate([front.values for front in dial.fronts(6)[FIVE]])
     assert (short < 0.2).any(axis=1).mean() == pytest.approx(0.8)
+
+
+def test_two_seeds_with_a_leaky_relu_have_the_leads_that_are_said():
+    """From the records alone, on test."""
+
+    def volume(path):
+        return json.loads((ROOT / "results" / path).read_text())["summary"]["test"]["hypervolume"]
+
+    seeds, dying, other = (21, 23), "registered/dial-of-conflict/6-", "conflict/multimnist/"
+    lost = [
+        volume(f"{dying}pamal_seed_{s}.json") - volume(f"{dying}ls-0.5_seed_{s}.json")
+        for s in seeds
+    ]
+    left = [
+        volume(f"{other}pamal-draw={s}_seed_{s}.json") - volume(f"{other}ls-draw={s}_seed_{s}.json")
+        for s in seeds
+    ]
+    said = f"falls from some {np.mean(lost):.1f} to {np.mean(left):.2f}. Two seeds decide nothing"
+    assert said in (ROOT / "notebooks/conflict.ipynb").read_text()
 
 
 def test_the_caption_says_where_the_ends_of_the_front_are_far_apart():
