@@ -337,7 +337,8 @@ def draws(runs: Runs) -> pd.DataFrame:
     that has been run on several and each measure, means over the seeds that all draws have, and the
     standard deviations between draws and between seeds (within a draw, pooled)."""
     accuracies, found = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]], {}
-    for usual in dict.fromkeys(s.having(draw=None) for s in runs if "draw" in dict(s.options)):
+    of_a_draw = (s.having(draw=None) for s in runs if "draw" in dict(s.options))
+    for usual in dict.fromkeys(one for one in of_a_draw if one in runs):
         drawn = {s.values["draw"]: s for s in runs if s.having(draw=None) == usual}
         for measure in (*accuracies, "hypervolume"):
             columns = {k: frame.measured(runs, drawn[k], measure, "test") for k in sorted(drawn)}

@@ -244,6 +244,19 @@ def shown(found: pd.DataFrame, digits: int = 4) -> Html:
     return html(pd.DataFrame(rows, found.index).fillna(""))
 
 
+def by_setting(found: pd.DataFrame, digits: int = 4) -> Html:
+    """Return rows of `compare` for a page, one for each setting, with ours and the paper's of each
+    measure; and folded below them all that `shown` has."""
+    rows: dict[str, dict[str, object]] = {}
+    for (_, setting, measure), row in found.iterrows():
+        said = _written(row, digits)
+        cells = rows.setdefault(setting, {"seeds": said["seeds"]})
+        cells[f"{measure}: ours (paper)"] = f"{said['ours ± sd']} ({said['paper ± sd']})"
+    short = html(pd.DataFrame.from_dict(rows, "index").fillna("").rename_axis("setting"))
+    summary = "<summary>The differences and their intervals</summary>"
+    return Html(f"{short}\n<details>{summary}{shown(found, digits)}</details>")
+
+
 def _written(row: "pd.Series[Any]", digits: int) -> dict[str, object]:
     """Return both sides of a row of a `report` in words."""
     theirs, ours = (Sample(*row[columns]) for columns in (THEIRS, OURS))
