@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from pamal_companion.plots.table import Html, table
 from pamal_companion.plots.words import in_words, listed, ranged
-from pamal_companion.study import frame
+from pamal_companion.study import comparisons, frame
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.fronts import middle
 from pamal_companion.study.measures import margin
@@ -128,6 +129,19 @@ def beside_the_best(runs: Runs, named: Mapping[Setting, str]) -> str:
         "each, so that their intervals are wide; and PaMaL is again the best of its front on test, "
         "with three draws in a step."
     )
+
+
+def each_method(runs: Runs, named: Mapping[Setting, str], metrics: Mapping[str, str]) -> Html:
+    """Return a table of the methods in `named`, which are run, with a row for each that has several
+    seeds; and folded below it one of the others."""
+    often = {setting: name for setting, name in named.items() if len(runs[setting]) > 1}
+    once = {setting: name for setting, name in named.items() if setting not in often}
+    first, second = (
+        table(comparisons.methods(of, runs, metrics, SPLIT)) if of else "" for of in (often, once)
+    )
+    summary = f"<summary>The methods with one seed, {len(once)} rows</summary>"
+    folded = f"<details>{summary}{second}</details>" if once else ""
+    return Html("\n".join(filter(None, [first, folded])))
 
 
 def learnt(runs: Runs, made: list[Setting]) -> str:

@@ -251,8 +251,9 @@ def by_setting(found: pd.DataFrame, digits: int = 4) -> Html:
     for (_, setting, measure), row in found.iterrows():
         said = _written(row, digits)
         cells = rows.setdefault(setting, {"seeds": said["seeds"]})
-        cells[f"{measure}: ours (paper)"] = f"{said['ours ± sd']} ({said['paper ± sd']})"
-    short = html(pd.DataFrame.from_dict(rows, "index").fillna("").rename_axis("setting"))
+        cells[measure] = f"{said['ours ± sd']} ({said['paper ± sd']})"
+    of_each = pd.DataFrame.from_dict(rows, "index").fillna("").rename_axis("setting")
+    short = html(of_each, caption="Ours, and in brackets the paper's: mean ± sd")
     summary = "<summary>The differences and their intervals</summary>"
     return Html(f"{short}\n<details>{summary}{shown(found, digits)}</details>")
 
