@@ -50,7 +50,7 @@ class WeightEnsemble(Network):
     Raises InputError if the members differ in architecture, dtype, device or frozen weights, if a
     weight cannot be replaced (scripted or compiled modules), and if its gradient would be sparse.
     Other values that your own classes keep may differ: a warning says that those of the first
-    member are used. It does not look at private attributes (`_name`), nor into functions.
+    member are used. It says nothing of private attributes (`_name`), nor of what functions hold.
     """
 
     def __init__(

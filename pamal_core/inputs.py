@@ -19,7 +19,7 @@ or several in a dict, which are its arguments by name. Anything else is its one 
 Batch = Sequence[Any] | Mapping[str, Any]
 """(inputs, target_1, ..., target_T), with a target for each task, or None if the batch has none; or
 (inputs, {name: target}), in which the name of a task may be absent; or a named tuple (inputs, ...)
-whose other fields have the names of tasks, in any order; or one dict of inputs and
+whose other fields all have the names of tasks, in any order; or one dict of inputs and
 targets, in which the targets have the names of their tasks; or {name: (inputs, target)}, in which
 each task has inputs of its own, through which the network runs one after the other."""
 
@@ -68,9 +68,8 @@ def num_examples(inputs: Inputs) -> int:
 def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
     """Return `batch` on `device` as [inputs, target_1, ...] or [inputs, {name: target}]. Raise
     InputError unless it is a `Batch`. `names` are the names of the tasks."""
-    if isinstance(batch, tuple) and {*getattr(batch, "_fields", ())[1:]} & {*names}:
-        (_, inputs), *targets = by_name(batch).items()  # whose order may be another
-        batch = inputs, dict(targets)
+    if isinstance(batch, tuple) and (fields := getattr(batch, "_fields", ())[1:]):
+        batch = _by_field(batch, fields, names)
     if isinstance(batch, Mapping):
         targets = {name: batch[name] for name in names if name in batch}
         inputs = {name: part for name, part in batch.items() if name not in targets}
@@ -84,6 +83,21 @@ def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> 
             f"tuple or a dict of their own. Found {described(batch)}."
         )
     return [_part_to_device(part, device) for part in batch]
+
+
+def _by_field(batch: Any, fields: Sequence[str], names: Sequence[str]) -> Any:
+    """Return a named tuple whose `fields` behind the inputs are tasks as (inputs, {name: target}),
+    since their order may be another, and others unchanged. Raise InputError if the field of a task
+    stands in the place of another one."""
+    if {*fields} <= {*names} and not isinstance(batch[1], Mapping):
+        return batch[0], dict(zip(fields, batch[1:], strict=True))
+    wrong = [f for f, name in zip(fields, names, strict=False) if f in names and f != name]
+    if wrong and len(fields) == len(names):
+        raise InputError(
+            "The fields of a named tuple behind the inputs must all be tasks, or else in the order "
+            f"of the tasks, {', '.join(names)}. Found {', '.join(fields)}."
+        )
+    return batch
 
 
 def runs_of(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[list[Any]]:
@@ -102,14 +116,7 @@ def runs_of(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> li
                 )
             inputs, target = part
             part = inputs, target if isinstance(target, Mapping) else {name: target}
-        run = to_device(part, device, names)
-        # The loss of a task that has targets twice would be the sum of two means.
-        if len(run) == 2 and isinstance(run[1], Mapping) and (others := {*run[1]} - {name}):
-            raise InputError(
-                f"A batch of task {name} alone must have no other targets. Found "
-                f"{', '.join(sorted(map(str, others)))}."
-            )
-        runs.append(run)
+        runs.append(to_device(part, device, names))
     return runs
 
 

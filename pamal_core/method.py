@@ -26,7 +26,7 @@ from pamal_core.network import Alpha, Network, check_network, check_num_tasks, c
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
 from pamal_core.skeleton import autocast_dtype, autocast_now, full_precision
-from pamal_core.tasks import Task, check_names, task_losses
+from pamal_core.tasks import Task, check_names, check_one_target, columns_of, task_losses
 from pamal_core.weights import ByMember, ByTask, as_leaves, unflatten
 
 
@@ -44,13 +44,15 @@ class Method:
     - `penalty`: couples the draws of a step, or None.
     - `window`: W, the number of draws in a step.
 
-    A batch is (inputs, target_1, ..., target_T), (inputs, {name: target}), or one dict of both.
-    Inputs are a tensor, a tuple of several, or a dict of them by the names that the model has for
-    them. A target that is None, or has no key, adds nothing: its loss is 0. Where each task has
-    inputs of its own, a batch is {name: (inputs, target)}.
+    A batch is (inputs, target_1, ..., target_T), (inputs, {name: target}), one dict of both, or a
+    named tuple whose fields behind the inputs are the tasks. Inputs are a tensor, a tuple of
+    several, or a dict of them by the names that the model has for them. A target that is None, or
+    has no key, adds nothing: its loss is 0. Where each task has inputs of its own, a batch is
+    {name: (inputs, target)}, and one of these has the targets of a task.
 
     Raises InputError where the parts do not fit one another, such as a penalty in a window of one,
-    or tasks in another order than those of a network that was trained before.
+    or tasks in another order than those of a network that was trained before; and if a metric would
+    have the column of an alpha in a front.
     """
 
     network: Network
@@ -92,7 +94,14 @@ class Method:
                     f"The loss of task {task.name} must have no weights: the network alone is "
                     "trained, so give them to the model, whose output may be the loss. Found some."
                 )
-        self.network.task_names = self.names
+        before, self.network.task_names = self.network.task_names, self.names
+        alphas = {f"alpha/{name}" for name in self.network.alpha_names}
+        if both := sorted(alphas.intersection(columns_of(self.tasks))):
+            self.network.task_names = before
+            raise InputError(
+                "A metric must not have the column of an alpha in a front: name task or metric "
+                f"otherwise. Found {', '.join(both)}."
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,6 +174,8 @@ class Method:
         if alphas is None:
             alphas = self.draw(np.random.default_rng(int(torch.randint(2**62, ()))))
         runs = runs_of(batch, device, self.names)
+        if len(runs) > 1:
+            check_one_target(self.tasks, runs)
         with full_precision(device):
             points = self.network.alpha_tensor(alphas).view(-1, self.network.num_members)
             weights = points @ self.network.task_weights

@@ -40,8 +40,8 @@ class Metric:
       batches of any size: an accuracy sums (correct, seen), a mean intersection over union sums
       confusion matrices. A list gets longer. It gets both as the batch has them: labels that are
       missing are there, and have to be left out.
-    - `value(total)`: the metric of the added statistics; by default the first entry divided by the
-      second. It is NaN if `value` divides by 0.
+    - `value(total)`: the metric of the added statistics. By default these are a sum and a count,
+      and the value is the first divided by the second. It is NaN if `value` divides by 0.
     - `reference`: the value that is worth nothing in a hypervolume: 0 for an accuracy, None for a
       loss.
     """
@@ -98,7 +98,8 @@ class Metric:
                 "seen]) is, or a list with a `value` of its own: others are not added up. Found a "
                 f"{type(statistic).__name__}."
             )
-        if is_ratio and tuple(getattr(statistic, "shape", ())) != (2,):
+        shape = tuple(getattr(statistic, "shape", ()))
+        if is_ratio and (shape[:1] != (2,) or math.prod(shape) != 2):
             found = described(statistic).replace("one tensor", "a tensor")
             raise InputError(
                 f"The statistic of metric {self.name} must be a sum and a count, as "

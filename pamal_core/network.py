@@ -78,7 +78,7 @@ class Network(nn.Module, ABC):
 
     def set_extra_state(self, state: Tensor) -> None:
         """Take over the names of the tasks that `get_extra_state` returned."""
-        self.task_names = tuple(bytes(state.tolist()).decode().splitlines())
+        self.task_names = names_of(state)
 
     @abstractmethod
     def weights(self, alpha: ByMember) -> Weights:
@@ -165,7 +165,7 @@ class Network(nn.Module, ABC):
         try:
             self._calibrated(np.full(self.num_members, 1 / self.num_members), calibration)
         except InputError as error:
-            raise InputError(f"`calibration` must be a list of batches. {error}") from error
+            raise InputError(f"`calibration` cannot be used. {error}") from error
         except Exception as error:
             error.add_note("The model had got a batch of `calibration`.")
             raise
@@ -215,6 +215,11 @@ class Network(nn.Module, ABC):
         """Return the cosine of the angle between every two members, cos(theta_j, theta_k)."""
         stacked = self.members()
         return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
+
+
+def names_of(state: Tensor) -> tuple[str, ...]:
+    """Return the names of the tasks in an extra `state` of a network."""
+    return tuple(bytes(state.tolist()).decode().splitlines())
 
 
 def check_network(network: Any) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,14 +41,17 @@ def _table(front: Front, rows: np.ndarray) -> pd.DataFrame:
     columns = [*front.alpha_names, *(o.name for o in front.objectives), "non_dominated"]
     if len(columns) > MAX_COLUMNS:
         columns = columns[len(front.alpha_names) :]
-    frame = front.to_frame()[columns]
-    return frame.round({name: _decimals(frame[name]) for name in frame}).iloc[np.sort(rows)]
+    return front.to_frame()[columns].apply(_rounded).iloc[np.sort(rows)]
 
 
-def _decimals(column: "pd.Series[float]") -> int:
-    """Return how many decimals of a column are printed: four, or more if its numbers are small."""
+def _rounded(column: "pd.Series[float]") -> "pd.Series[Any]":
+    """Return a column as it is printed: with four decimals, or more so that its largest number has
+    three digits, as text where pandas would print fewer."""
     largest = column.abs().where(np.isfinite(column)).max()
-    return max(4, 2 - math.floor(math.log10(largest))) if largest > 0 else 4
+    decimals = max(4, 2 - math.floor(math.log10(largest))) if largest > 0 else 4
+    if decimals <= pd.get_option("display.precision"):
+        return column.round(decimals)
+    return column.map("{:.3g}".format, na_action="ignore")
 
 
 def _rows(front: Front, number: int) -> np.ndarray:

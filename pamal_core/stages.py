@@ -58,7 +58,7 @@ def maker(
     def make(rows: np.ndarray | None) -> Network:
         if rows is None:
             return model.to(device)
-        torch.manual_seed(seed % 2**64)  # torch takes no larger one
+        torch.manual_seed(int(seed) % 2**64)  # torch takes no larger one
         members = [model() if is_maker else copied(first) for _ in rows]
         return WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
 

@@ -130,8 +130,7 @@ def check_names(tasks: Sequence[Task]) -> None:
     task judges an output that the network has."""
     check_tasks(tasks)
     slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
-    columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
-    columns += [f"alpha/{task.name}" for task in tasks]
+    columns = columns_of(tasks)
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
         if len(set(names)) < len(names) or (names is columns and slashed):
             raise InputError(
@@ -141,6 +140,11 @@ def check_names(tasks: Sequence[Task]) -> None:
     for task in tasks:
         if task.output is not None:
             check_choice(f"output of task {task.name}", task.output, _with_outputs(tasks))
+
+
+def columns_of(tasks: Sequence[Task]) -> list[str]:
+    """Return the names of the columns that the metrics of the tasks have in a front."""
+    return [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
 
 
 def _with_outputs(tasks: Sequence[Task]) -> list[str]:
@@ -217,6 +221,18 @@ def targets_by_task(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tenso
     for name in targets[0]:
         check_choice("name of a target", name, names)
     return [targets[0].get(name) for name in names]
+
+
+def check_one_target(tasks: Sequence[Task], runs: Sequence[Sequence[Any]]) -> None:
+    """Raise InputError if a task has a target in several of `runs`: its loss would be the sum of
+    their means."""
+    given = [targets_by_task(tasks, targets) for _, *targets in runs]
+    for task, *of_runs in zip(tasks, *given, strict=False):
+        if sum(target is not None for target in of_runs) > 1:
+            raise InputError(
+                f"In a step with inputs for each task, task {task.name} must have targets in one "
+                "batch. Found them in several."
+            )
 
 
 def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""]:

@@ -28,7 +28,7 @@ from pamal_core.errors import (
 from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, no_batch, to_train
 from pamal_core.method import Method
-from pamal_core.network import Network
+from pamal_core.network import Network, names_of
 from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch, times_stepped
 from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
@@ -142,19 +142,19 @@ class Training:
                 "`resume` must be of a training with the same parts, such as an average (`ema`) or "
                 f"a scheduler. Found {', '.join(sorted(unlike))} in one of the two alone."
             )
-        columns = dict.fromkeys(f"{name}/loss" for name in self.method.names)
+        columns = {f"{name}/loss" for name in self.method.names}
         for row in state["history"][-1:]:
-            if not columns.keys() <= row.keys():
+            if not columns <= row.keys():
                 raise InputError(
                     f"`resume` must be of the tasks {', '.join(self.method.names)}. Found a "
                     f"history of {', '.join(row)}."
                 )
-            if (order := [key for key in row if key in columns]) != [*columns]:
-                raise InputError(
-                    "`resume` must be of the tasks in the same order, "
-                    f"{', '.join(self.method.names)}: alphas mean these. Found a history of "
-                    f"{', '.join(order)}."
-                )
+        names = names_of(state["network"].get("_extra_state", torch.empty(0)))
+        if names != self.method.names and sorted(names) == sorted(self.method.names):
+            raise InputError(
+                f"`resume` must be of the tasks in the same order, {', '.join(self.method.names)}: "
+                f"alphas mean these. Found {', '.join(names)}."
+            )
         for name, weight in self.method.network.named_parameters():
             shape = getattr(state["network"].get(name), "shape", ())
             if shape != weight.shape:

@@ -261,7 +261,7 @@ def without_balancing(runs: Runs, balanced: Setting) -> str:
         return ""
     return (
         "Without gradient balancing PaMaL's best loss on age is higher, as the paper says: "
-        f"{ranged(without, '.3f')} (seeds: {len(without)})."
+        f"{ranged(without, '.3f')} (seeds: {len(without)}). That is open, too."
     )
 
 

@@ -131,7 +131,7 @@ def of_one_family(questions: Sequence[Question]) -> str:
     said = (
         "Each registration corrects its verdicts for its own questions. If we corrected for all "
         f"{whole.hypotheses} hypotheses of {whole.questions} registrations together, "
-        f"{counts.total()} words would be others: {of_each}."
+        f"{counts.total()} words would change: {of_each}."
     )
     lines = [
         f"* `{name}`: " + "; ".join(f"{text} (*{word}*)" for text, word in family.items())

@@ -31,8 +31,8 @@ class GradientBalancer(Balancer):
 
 class UnitNorm(GradientBalancer):
     r"""Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm and then
-    weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0. The norm is summed in the
-    dtype of the weights: in float32 it is 0 for entries below 1e-23, and for entries above 1e19 it
+    weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0. Squares are summed in
+    the dtype of the weights: in float32 an entry below 4e-23 counts as 0, and a norm above 1.8e19
     overflows, so that the direction is NaN.
 
     - `form`: "paper" scales the gradients on the shared weights; the heads keep the plain weights.

@@ -376,9 +376,7 @@ def test_one_family_of_all_is_holm_over_all():
     assert said in passage("conflict", "words")
     text = told.of_one_family(asked)
     assert f"all {len(every)} hypotheses" in text
-    assert (
-        f"{len(changed)} words would be others: 15 would be *open* and 2 would be *level*" in text
-    )
+    assert f"{len(changed)} words would change: 15 would be *open* and 2 would be *level*" in text
     assert [*changed.values()].count("level") == 2
     assert all(f"{one} (*{word}*)" in text for (_, one), word in changed.items())
 

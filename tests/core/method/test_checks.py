@@ -262,6 +262,32 @@ def of_labelled(output, target):
     return ((output[has_label] - target[has_label]) ** 2).mean()
 
 
+def of_sorted(output, target):
+    has_label = target.isnan().logical_not()
+    ours, theirs = output[has_label].squeeze(1).sort()[0], target[has_label].sort()[0]
+    return (ours - theirs).abs().mean()
+
+
+def of_kernels(output, target):
+    """The maximum mean discrepancy of two sets."""
+    has_label = target.isnan().logical_not()
+    ours, theirs = output[has_label], target[has_label].view(-1, 1)
+
+    def mean(one, other):
+        return (-torch.cdist(one, other)).exp().mean()
+
+    return mean(ours, ours) + mean(theirs, theirs) - 2 * mean(ours, theirs)
+
+
+@pytest.mark.parametrize("loss", [of_sorted, of_kernels])
+@pytest.mark.parametrize("change", ["some_missing", "zeros_like", "ones_like"])
+def test_losses_of_two_sets_are_none_of_pairs(make_mlp, tasks, batch, loss, change):
+    x, height, kind = batch
+    changed = some_missing(height) if change == "some_missing" else getattr(torch, change)(height)
+    method = Method(WeightEnsemble([make_mlp(), make_mlp()]), [Task("height", loss, ()), tasks[1]])
+    train(method, [(x, changed, kind)], epochs=1, progress=False)
+
+
 def some_missing(height):
     height[::3] = torch.nan
     return height

@@ -601,8 +601,10 @@ def test_small_numbers_are_printed_with_three_digits_at_least():
     table = pd.DataFrame({"a/loss": [3.14159e-5, 2.5e-5], "b/loss": [0.0512345, 0.1]})
     objectives = Objective("a/loss", False), Objective("b/loss", False)
     text = repr(Front(np.eye(2), table, objectives))
-    assert "0.000031" in text or "3.14e-05" in text or "0.0000314" in text
+    assert "3.14e-05" in text and "2.5e-05" in text
     assert "0.0512 " in text and "0.05123" not in text
+    table["a/loss"] = [1e-310, 5e-324]
+    assert "NaN" not in repr(Front(np.eye(2), table, objectives))
 
 
 def test_a_line_is_drawn_through_a_front_of_two_members_or_of_one_network():

@@ -115,23 +115,36 @@ def test_a_batch_of_one_dict_is_that_of_inputs_and_targets():
     torch.testing.assert_close(found[0][2], found[1][2], rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("names", ["x length topic", "x topic length", "x first second"])
+@pytest.mark.parametrize(
+    "names", ["x length topic", "x topic length", "x first second", "x topic second"]
+)
 def test_a_named_tuple_is_read_by_the_names_of_tasks(names):
     """Of names that no task has the order counts, as in a tuple."""
     kind, values = namedtuple("Kind", names), {"topic": TOPIC, "length": LENGTH}
     _, *targets = names.split()
     inputs = {"ids": IDS, "mask": MASK}
-    batch = kind(inputs, *(values.get(n, v) for n, v in zip(targets, values.values(), strict=True)))
+    in_order = [values.get(n, v) for n, v in zip(targets, values.values(), strict=True)]
+    batch = kind(inputs, *in_order)
     method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
     expected = method.step((inputs, TOPIC, LENGTH), [0.5, 0.5])
     torch.testing.assert_close(method.step(batch, [0.5, 0.5]), expected, rtol=0, atol=0)
 
 
-def test_a_name_in_a_named_tuple_that_no_task_has_is_refused():
-    batch = namedtuple("Kind", "x topic size")({"ids": IDS, "mask": MASK}, TOPIC, LENGTH)
+def test_the_name_of_a_task_in_the_place_of_another_one_is_refused():
+    batch = namedtuple("Kind", "x length other")({"ids": IDS, "mask": MASK}, LENGTH, TOPIC)
     method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
-    with pytest.raises(pamal.InputError, match="name of a target` must be one of topic, length"):
+    with pytest.raises(
+        pamal.InputError, match=r"of the tasks, topic, length\. Found length, other"
+    ):
         method.step(batch, [0.5, 0.5])
+
+
+def test_a_named_tuple_of_inputs_and_a_dict_of_targets_is_one():
+    method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
+    inputs, targets = {"ids": IDS, "mask": MASK}, {"length": LENGTH, "topic": TOPIC}
+    batch = namedtuple("Kind", "x topic")(inputs, targets)
+    losses = method.step(batch, [0.5, 0.5])
+    assert torch.equal(losses, method.step((inputs, TOPIC, LENGTH), [0.5, 0.5]))
 
 
 def parts():

@@ -162,11 +162,11 @@ def generator():
         ({TASKS[1]: [(X, GROUPS)]}, r"one for each of age, group. Found age, group, a Task\."),
         (
             {"group": [(X, {"group": GROUPS, "age": AGES})]},
-            r"of task group alone must have no other targets\. Found age\.",
+            r"task age must have targets in one batch\. Found them in several\.",
         ),
         (
             {"group": [({"x": X, "group": GROUPS, "age": AGES})]},
-            r"of task group alone must have no other targets\. Found age\.",
+            r"task age must have targets in one batch\. Found them in several\.",
         ),
         ({None: [(X, GROUPS)]}, "one for each of age, group. Found age, group, None."),
     ],
@@ -177,6 +177,23 @@ def test_loaders_that_do_not_fit_the_tasks_are_refused(wrong, text):
         pamal.fit(Net, TASKS, loaders() | wrong, loaders(), **given)
     with pytest.raises(InputError, match=text):
         pamal.train(Method(WeightEnsemble([Net(), Net()]), TASKS), loaders() | wrong, epochs=2)
+
+
+@pytest.mark.parametrize("form", ["in a dict of targets", "in one dict"])
+def test_no_target_of_another_task_is_as_good_as_none(form):
+    def batch(name, target):
+        targets = {"age": None, "group": None, name: target}
+        return (X, targets) if form == "in a dict of targets" else {"x": X, **targets}
+
+    method = Method(WeightEnsemble([Net(), Net()]), TASKS)
+    losses = [
+        method.step({"age": age, "group": group}, [0.5, 0.5])
+        for age, group in (
+            ((X, AGES), (X, GROUPS)),
+            (batch("age", AGES), batch("group", GROUPS)),
+        )
+    ]
+    assert torch.equal(*losses) and (losses[0] > 0).all()
 
 
 def test_a_task_without_a_loader_is_refused():

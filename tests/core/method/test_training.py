@@ -1,5 +1,6 @@
 import copy
 
+import numpy as np
 import pytest
 import torch
 from small_problems import through_a_file
@@ -147,7 +148,7 @@ def test_the_weights_of_tasks_in_another_order_are_refused(tasks, batch, by):
     )
     train(method, loader, epochs=1, on_epoch=keep, progress=False)
     given = {"epochs": 2, "progress": False}
-    message = "same order, kind, height: alphas mean these. Found a history of height/loss, kind"
+    message = "same order, kind, height: alphas mean these. Found height, kind"
     if by == "load_state_dict":
         other.network.load_state_dict(method.network.state_dict())
         message = "order of the training, height, kind: alphas mean these. Found kind, height"
@@ -159,6 +160,30 @@ def test_the_weights_of_tasks_in_another_order_are_refused(tasks, batch, by):
         else:
             train(other, loader, resume=states[0] if by == "resume" else None, **given)
     assert torch.equal(other.network.members(), before)
+
+
+def test_a_history_in_another_order_of_columns_is_as_good(make_method, loader):
+    states, given = [], {"epochs": 2, "progress": False}
+
+    def sort(training):
+        training.history[-1] = dict(sorted(training.history[-1].items(), reverse=True))
+        states.append(training.state_dict())
+
+    expected = make_method()
+    train(expected, loader, on_epoch=sort, **given)
+    resumed = make_method()
+    train(resumed, loader, resume=states[0], **given)
+    assert torch.equal(resumed.network.members(), expected.network.members())
+
+
+@pytest.mark.filterwarnings("ignore:At no alpha is task height better than a constant")
+def test_fit_takes_seeds_of_any_whole_number(make_mlp, tasks, loader):
+    given = {"epochs": 1, "baseline": None, "averaging": None, "progress": False}
+    fronts = [
+        fit(make_mlp, tasks, loader, loader, seed=seed, **given).front.table
+        for seed in (3, np.int64(3), 2**70)
+    ]
+    assert fronts[0].equals(fronts[1]) and not fronts[0].equals(fronts[2])
 
 
 def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
