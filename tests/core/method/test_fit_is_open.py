@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -535,3 +536,8 @@ def test_an_optimiser_that_is_made_already_is_for_one_training():
     assert not torch.equal(network.members(), before)
     with pytest.raises(InputError, match="because each training has its own"):
         fitted(network, optimizer=optimizer, start=1)
+
+
+def test_a_seed_is_any_whole_number():
+    first, same, other = (fitted(seed=s).front.table for s in (3, np.int64(3), 2**70))
+    assert first.equals(same) and not first.equals(other)

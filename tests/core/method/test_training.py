@@ -1,6 +1,5 @@
 import copy
 
-import numpy as np
 import pytest
 import torch
 from small_problems import through_a_file
@@ -174,16 +173,6 @@ def test_a_history_in_another_order_of_columns_is_as_good(make_method, loader):
     resumed = make_method()
     train(resumed, loader, resume=states[0], **given)
     assert torch.equal(resumed.network.members(), expected.network.members())
-
-
-@pytest.mark.filterwarnings("ignore:At no alpha is task height better than a constant")
-def test_fit_takes_seeds_of_any_whole_number(make_mlp, tasks, loader):
-    given = {"epochs": 1, "baseline": None, "averaging": None, "progress": False}
-    fronts = [
-        fit(make_mlp, tasks, loader, loader, seed=seed, **given).front.table
-        for seed in (3, np.int64(3), 2**70)
-    ]
-    assert fronts[0].equals(fronts[1]) and not fronts[0].equals(fronts[2])
 
 
 def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
