@@ -178,6 +178,11 @@ def described(value: Any) -> str:
     return kind
 
 
+def described_alone(value: Any) -> str:
+    """Return `described` without "one", which is said of a tensor in place of several."""
+    return described(value).replace("one tensor", "a tensor")
+
+
 def _part_to_device(part: Any, device: torch.device) -> Any:
     if isinstance(part, Mapping):
         return {name: _part_to_device(value, device) for name, value in part.items()}

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.errors import InputError, check_type, is_number, shown
-from pamal_core.inputs import described
+from pamal_core.inputs import described_alone
 
 Pair = tuple[Tensor, Tensor]
 Values = Pair
@@ -100,11 +100,10 @@ class Metric:
             )
         shape = tuple(getattr(statistic, "shape", ()))
         if is_ratio and (shape[:1] != (2,) or math.prod(shape) != 2):
-            found = described(statistic).replace("one tensor", "a tensor")
             raise InputError(
                 f"The statistic of metric {self.name} must be a sum and a count, as "
                 "torch.stack([correct, seen]) is, unless it has a `value` of its own; Metric.mean "
-                f"takes a mean. Found {found}."
+                f"takes a mean. Found {described_alone(statistic)}."
             )
         return statistic if total is None else total + statistic
 
@@ -189,7 +188,7 @@ class Gathered:
         if not hasattr(value, "__float__") or math.prod(getattr(value, "shape", ())) != 1:
             raise InputError(
                 f"Metric {self.name} must be one number, such as the mean over classes. "
-                f"Found {described(value).replace('one tensor', 'a tensor')}."
+                f"Found {described_alone(value)}."
             )
         return float(value)
 
@@ -205,7 +204,7 @@ def sum_of_means(
     if not hasattr(found, "__float__") or math.prod(getattr(found, "shape", ())) != 1:
         raise InputError(
             "The function of a `Metric.mean` must return one number, the mean over a batch. Found "
-            f"{described(found).replace('one tensor', 'a tensor')}."
+            f"{described_alone(found)}."
         )
     value = exact(torch.as_tensor(found).detach()).flatten()[0]
     seen = exact(torch.as_tensor(count(target))).to(value.device)

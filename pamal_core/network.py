@@ -237,10 +237,15 @@ def check_num_tasks(network: Network, number: int) -> None:
         )
 
 
+def is_in_another_order(names: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether `names` are the `others` in another order."""
+    return [*names] != [*others] and sorted(names) == sorted(others)
+
+
 def check_order(network: Network, names: Sequence[str]) -> None:
     """Raise InputError where `names` are those of the network's tasks in another order."""
     known = network.task_names
-    if tuple(names) != known and sorted(names) == sorted(known):
+    if is_in_another_order(names, known):
         raise InputError(
             f"`tasks` must be in the order of the training, {', '.join(known)}: alphas mean these. "
             f"Found {', '.join(names)}."

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.errors import InputError, check_choice, shown
-from pamal_core.inputs import by_name, described
+from pamal_core.inputs import by_name, described, described_alone
 from pamal_core.metrics import Gathered, Metric, Pair
 from pamal_core.weights import ByTask
 
@@ -244,7 +244,7 @@ def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
-            f"Found {described(loss).replace('one tensor', 'a tensor')}."
+            f"Found {described_alone(loss)}."
         )
     if loss.requires_grad or not torch.is_grad_enabled():
         return loss

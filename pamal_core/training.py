@@ -28,7 +28,7 @@ from pamal_core.errors import (
 from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, no_batch, to_train
 from pamal_core.method import Method
-from pamal_core.network import Network, names_of
+from pamal_core.network import Network, is_in_another_order, names_of
 from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch, times_stepped
 from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
@@ -150,7 +150,7 @@ class Training:
                     f"history of {', '.join(row)}."
                 )
         names = names_of(state["network"].get("_extra_state", torch.empty(0)))
-        if names != self.method.names and sorted(names) == sorted(self.method.names):
+        if is_in_another_order(names, self.method.names):
             raise InputError(
                 f"`resume` must be of the tasks in the same order, {', '.join(self.method.names)}: "
                 f"alphas mean these. Found {', '.join(names)}."

@@ -40,6 +40,12 @@ class Html(str):
         return "a table"
 
 
+def folded(summary: str, *parts: str) -> Html:
+    """Return parts of a page that a reader opens by their `summary`."""
+    content = "\n".join(parts)
+    return Html(f"<details><summary>{summary}</summary>\n{content}</details>")
+
+
 def table(
     found: pd.DataFrame,
     *,

@@ -9,7 +9,7 @@ from html import escape
 
 import pandas as pd
 
-from pamal_companion.plots.table import Html
+from pamal_companion.plots.table import Html, folded
 from pamal_companion.plots.table import table as html
 from pamal_companion.study import paper
 from pamal_companion.study.claim import Claim, check, judge
@@ -75,4 +75,4 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
 
 def _folded(text: str) -> Html:
     items = "\n".join(f"<li>{escape(line)}</li>" for line in text.splitlines())
-    return Html(f"<details><summary>evidence</summary>\n<ul>{items}</ul></details>")
+    return folded("evidence", f"<ul>{items}</ul>")

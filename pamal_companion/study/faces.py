@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from pamal_companion.plots.table import Html, table
+from pamal_companion.plots.table import Html, folded, table
 from pamal_companion.plots.words import in_words, listed, ranged
 from pamal_companion.study import comparisons, frame
 from pamal_companion.study.frame import Runs, Setting, select
 from pamal_companion.study.fronts import middle
-from pamal_companion.study.measures import margin
+from pamal_companion.study.measures import is_better_high, margin
 from pamal_companion.study.statistics import Estimate, bracket, minus, word
 from pamal_core.front import Front
 
@@ -114,13 +114,14 @@ def beside_the_best(runs: Runs, named: Mapping[Setting, str]) -> str:
     if len(pamal) != 1 or not once:
         return ""
     said = []
-    for task, metric in zip(("age", "gender", "ethnicity"), METRICS, strict=True):
-        means = [frame.measured(runs, one, metric, SPLIT).mean() for one in others]
-        best = others[int(np.argmin(means) if metric.endswith("/loss") else np.argmax(means))]
+    for metric in METRICS:
+        means = {one: upwards(runs, one, metric, SPLIT).mean() for one in others}
+        best = max(others, key=means.__getitem__)
         if best.method == "ls":
             return ""
         lead = away(runs, pamal[0], best, metric)
         verb = BESIDE[word(lead, margin(metric))]
+        task = metric.partition("/")[0]
         said.append(f"On {task} it is {named[best]}, and {verb} ({bracket(lead)}).")
     return (
         "**LS is not the strongest baseline.** We compared PaMaL with three draws with the best of "
@@ -139,9 +140,8 @@ def each_method(runs: Runs, named: Mapping[Setting, str], metrics: Mapping[str, 
     first, second = (
         table(comparisons.methods(of, runs, metrics, SPLIT)) if of else "" for of in (often, once)
     )
-    summary = f"<summary>The methods with one seed, {len(once)} rows</summary>"
-    folded = f"<details>{summary}{second}</details>" if once else ""
-    return Html("\n".join(filter(None, [first, folded])))
+    rest = folded(f"The methods with one seed, {len(once)} rows", second) if once else ""
+    return Html("\n".join(filter(None, [first, rest])))
 
 
 def learnt(runs: Runs, made: list[Setting]) -> str:
@@ -184,12 +184,21 @@ def words(runs: Runs, ours: Setting, ls: Setting, of_middle: bool = False) -> li
 
 def away(runs: Runs, ours: Setting, ls: Setting, metric: str, of_middle: bool = False) -> Estimate:
     """Return the lead over LS of the best of a front, or of its middle."""
-    sign = -1 if metric.endswith("/loss") else 1
-    one, two = (frame.measured(runs, setting, metric, SPLIT) for setting in (ours, ls))
+    one, two = (upwards(runs, setting, metric, SPLIT) for setting in (ours, ls))
     if of_middle:
         found = {seed: middle(run.front(SPLIT))[metric] for seed, run in runs[ours].items()}
-        one = pd.Series(found, dtype=float)
-    return minus(sign * one, sign * two)
+        one = sign(metric) * pd.Series(found, dtype=float)
+    return minus(one, two)
+
+
+def upwards(runs: Runs, setting: Setting, metric: str, split: str) -> "pd.Series[float]":
+    """Return the best of each seed of a setting, negated if lower is better."""
+    return sign(metric) * frame.measured(runs, setting, metric, split)
+
+
+def sign(metric: str) -> int:
+    """Return 1 if higher is better, and else -1."""
+    return 1 if is_better_high(metric) else -1
 
 
 def at_the_protocol(runs: Runs, beside: pd.DataFrame) -> str:
@@ -220,23 +229,16 @@ def one_draw_beside_ls(runs: Runs) -> str:
     runs do not say so."""
     ls, ours = select("utkface/ls"), select("utkface/pamal W=1; p=1")
     theirs, best = (
-        [frame.measured(runs, setting, metric, "test") for metric in METRICS]
-        for setting in (ls, ours)
+        [upwards(runs, setting, metric, "test") for metric in METRICS] for setting in (ls, ours)
     )
-    is_better = [
-        len(one) and len(two) and (one.max() < two.min() if low else one.min() > two.max())
-        for one, two, low in zip(theirs, best, (True, False, False), strict=True)
-    ]
-    if not all(is_better):
+    pairs = [*zip(theirs, best, strict=True)]
+    if not all(len(one) and len(two) and one.min() > two.max() for one, two in pairs):
         return ""
     number = in_words(len(next(iter(runs[ours].values())).front("test").alphas))
     seeds = [len(runs[setting]) for setting in (ls, ours)]
-    age, gender, ethnicity = (
-        [ranged(scale * one, form) for one in (mine, other)]
-        for mine, other, scale, form in zip(
-            theirs, best, (1, 100, 100), (".3f", ".1f", ".1f"), strict=True
-        )
-    )
+    losses, *right = pairs
+    age = [ranged(-values, ".3f") for values in losses]
+    gender, ethnicity = ([ranged(100 * values, ".1f") for values in pair] for pair in right)
     told = (
         "**Each seed of LS is better at all three tasks than PaMaL with one draw** (seeds: "
         f"{seeds[0]} of LS, {seeds[1]} of PaMaL). With one draw in a step PaMaL makes as many "

@@ -431,20 +431,20 @@ def as_one_family(questions: Sequence[Question]) -> Whole:
     judged = [q for q in questions if q.asked.judged and q.progress == "complete"]
     if not judged:
         return Whole(0, 0, {})
-    every = [(q.name, one, word) for q in judged for one, word in q.judged]
-    together = words([one._replace(family="") for _, one, _ in every])
+    rows = [(q.name, one, word) for q in judged for one, word in q.judged]
+    together = words([one._replace(family="") for _, one, _ in rows])
     changed: dict[str, dict[str, str]] = {}
-    for (name, one, word), other in zip(every, together, strict=True):
+    for (name, one, word), other in zip(rows, together, strict=True):
         if other != word:
             changed.setdefault(name, {})[one.text] = other
-    return Whole(len(every), len(judged), changed)
+    return Whole(len(rows), len(judged), changed)
 
 
-def words(every: list[Hypothesis]) -> list[str]:
+def words(asked: list[Hypothesis]) -> list[str]:
     """Return the word of each hypothesis, by Holm's p of it in its family."""
-    p = pd.DataFrame([{"differs": one.p, "level": one.p_level} for one in every])
-    corrected = p.groupby([one.family for one in every]).transform(holm)
-    return [one.word(*both) for one, both in zip(every, corrected.to_numpy(), strict=True)]
+    p = pd.DataFrame([{"differs": one.p, "level": one.p_level} for one in asked])
+    corrected = p.groupby([one.family for one in asked]).transform(holm)
+    return [one.word(*both) for one, both in zip(asked, corrected.to_numpy(), strict=True)]
 
 
 def to_decide(one: Hypothesis, number: int) -> str:

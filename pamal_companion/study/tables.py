@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pamal_companion.plots.table import Html, intervals, mark
+from pamal_companion.plots.table import Html, folded, intervals, mark
 from pamal_companion.plots.table import table as html
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
@@ -195,8 +195,7 @@ def beside(name: str, runs: Runs, digits: int = 4) -> Html:
             for text, of in found.groupby(level=1, sort=False)
         ]
     number = len(found.index.get_level_values(0).unique())
-    summary = f"<summary>{TABLES[name].title}, {number} rows</summary>"
-    return Html("\n".join([f"<details>{summary}", *parts, "</details>"]))
+    return folded(f"{TABLES[name].title}, {number} rows", *parts)
 
 
 def _drawn(text: str, of: pd.DataFrame, whole: "pd.Series[Any] | None", digits: int) -> Html:
@@ -254,8 +253,7 @@ def by_setting(found: pd.DataFrame, digits: int = 4) -> Html:
         cells[measure] = f"{said['ours ± sd']} ({said['paper ± sd']})"
     of_each = pd.DataFrame.from_dict(rows, "index").fillna("").rename_axis("setting")
     short = html(of_each, caption="Ours, and in brackets the paper's: mean ± sd")
-    summary = "<summary>The differences and their intervals</summary>"
-    return Html(f"{short}\n<details>{summary}{shown(found, digits)}</details>")
+    return Html(f"{short}\n{folded('The differences and their intervals', shown(found, digits))}")
 
 
 def _written(row: "pd.Series[Any]", digits: int) -> dict[str, object]:

@@ -119,7 +119,7 @@ def test_a_batch_of_one_dict_is_that_of_inputs_and_targets():
     "names", ["x length topic", "x topic length", "x first second", "x topic second"]
 )
 def test_a_named_tuple_is_read_by_the_names_of_tasks(names):
-    """Of names that no task has the order counts, as in a tuple."""
+    """Take the order of names that no task has, as in a tuple."""
     kind, values = namedtuple("Kind", names), {"topic": TOPIC, "length": LENGTH}
     _, *targets = names.split()
     inputs = {"ids": IDS, "mask": MASK}
